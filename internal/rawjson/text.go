@@ -1,0 +1,144 @@
+package rawjson
+
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// AppendText appends the text of a JSON string, quotes excluded and escapes
+// resolved. What is not UTF-8 and half of a surrogate pair become U+FFFD, as in
+// encoding/json. The string must be valid JSON.
+func AppendText(dst, quoted []byte) []byte {
+	s := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(s, '\\') < 0 && utf8.Valid(s) {
+		return append(dst, s...)
+	}
+	for i := 0; i < len(s); {
+		switch c := s[i]; {
+		case c == '\\':
+			i++
+			if s[i] != 'u' {
+				dst = append(dst, unescaped(s[i]))
+				i++
+				continue
+			}
+			r := hex4(s[i+1:])
+			i += 5
+			if utf16.IsSurrogate(r) {
+				low := rune(-1)
+				if i+6 <= len(s) && s[i] == '\\' && s[i+1] == 'u' {
+					low = hex4(s[i+2:])
+				}
+				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+					i += 6
+				}
+			}
+			dst = utf8.AppendRune(dst, r)
+		case c < utf8.RuneSelf:
+			dst = append(dst, c)
+			i++
+		default:
+			r, size := utf8.DecodeRune(s[i:])
+			dst = utf8.AppendRune(dst, r)
+			i += size
+		}
+	}
+	return dst
+}
+
+// Text is [AppendText] as a string; "" when the value is not a string.
+func Text(value []byte) string {
+	if len(value) < 2 || value[0] != '"' {
+		return ""
+	}
+	s := value[1 : len(value)-1]
+	if bytes.IndexByte(s, '\\') < 0 && utf8.Valid(s) {
+		return string(s)
+	}
+	return string(AppendText(make([]byte, 0, len(s)), value))
+}
+
+func unescaped(c byte) byte {
+	switch c {
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	default:
+		return c
+	}
+}
+
+func hex4(s []byte) rune {
+	var r rune
+	for _, c := range s[:4] {
+		switch {
+		case c <= '9':
+			c -= '0'
+		case c <= 'F':
+			c -= 'A' - 10
+		default:
+			c -= 'a' - 10
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
+
+const hexDigits = "0123456789abcdef"
+
+// AppendQuoted appends s as a JSON string. <, > and & stay as they are: escaping
+// them would change the bytes that a prefix cache compares. What is not UTF-8
+// becomes U+FFFD.
+func AppendQuoted[S string | []byte](dst []byte, s S) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, size := decodeRune(s[i:])
+			if r == utf8.RuneError && size == 1 {
+				dst = append(dst, s[start:i]...)
+				dst = append(dst, "\ufffd"...)
+				start = i + 1
+			}
+			i += size
+			continue
+		}
+		if c >= 0x20 && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+		i++
+		start = i
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"')
+}
+
+func decodeRune[S string | []byte](s S) (rune, int) {
+	if len(s) > utf8.UTFMax {
+		s = s[:utf8.UTFMax]
+	}
+	return utf8.DecodeRuneInString(string(s))
+}

@@ -1,0 +1,163 @@
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/homing-go/homing/internal/rawjson"
+)
+
+// callSet assembles tool calls from whole messages and from deltas. Calls are kept
+// in the order in which they began; a server's index is a key and never a size.
+type callSet struct {
+	list    []partialCall
+	byIndex map[int64]int
+}
+
+type partialCall struct {
+	id, name  string
+	arguments []byte
+}
+
+// maxCalls bounds what one answer may ask for.
+const maxCalls = 16 << 10
+
+// add takes the array tool_calls of a message or of a delta and reports whether
+// the reader should go on.
+func (s *callSet) add(array []byte, emit func(Event) bool) (bool, error) {
+	elements := rawjson.Elements(array)
+	for elements.Next() {
+		more, err := s.addOne(elements.Value, emit)
+		if err != nil || !more {
+			return more, err
+		}
+	}
+	return true, elements.Err
+}
+
+func (s *callSet) addOne(call []byte, emit func(Event) bool) (bool, error) {
+	var index, id, name, arguments []byte
+	o := rawjson.Members(call)
+	for o.Next() {
+		switch string(o.Key) {
+		case "index":
+			index = o.Value
+		case "id":
+			id = o.Value
+		case "function":
+			if rawjson.Kind(o.Value) != '{' {
+				continue
+			}
+			f := rawjson.Members(o.Value)
+			for f.Next() {
+				switch string(f.Key) {
+				case "name":
+					name = f.Value
+				case "arguments":
+					arguments = f.Value
+				}
+			}
+		}
+	}
+	if o.Err != nil {
+		return false, o.Err
+	}
+	at, begun, err := s.locate(index, id, name, emit != nil)
+	if err != nil {
+		return false, err
+	}
+	c := &s.list[at]
+	// The first id and name win: some servers repeat them empty, some in each delta.
+	if c.id == "" {
+		c.id = rawjson.Text(id)
+	}
+	if c.name == "" {
+		c.name = rawjson.Text(name)
+	}
+	event := Event{Kind: EventToolCall, Call: at}
+	if begun {
+		event.ID, event.Name = c.id, c.name
+	}
+	switch {
+	case rawjson.Kind(arguments) == '{': // an object where its text was due
+		c.arguments = append(c.arguments, arguments...)
+		event.Text = string(arguments)
+	case emit == nil && len(arguments) > 2 && arguments[0] == '"':
+		c.arguments = rawjson.AppendText(c.arguments, arguments)
+	case emit != nil:
+		event.Text = rawjson.Text(arguments)
+		c.arguments = append(c.arguments, event.Text...)
+	}
+	if emit == nil || !begun && event.Text == "" {
+		return true, nil
+	}
+	return emit(event), nil
+}
+
+// locate finds the call that an element belongs to, or begins one.
+func (s *callSet) locate(index, id, name []byte, delta bool) (at int, begun bool, err error) {
+	hasID := len(id) > 2 && id[0] == '"'
+	hasName := len(name) > 2 && name[0] == '"'
+	if !delta {
+		return s.begin()
+	}
+	if n, err := strconv.ParseInt(string(index), 10, 64); err == nil && n >= 0 {
+		at, known := s.byIndex[n]
+		// One index for two calls: only a new id together with a new name tells them apart.
+		if known && (!hasID || !hasName || s.list[at].id == "" || s.list[at].id == rawjson.Text(id)) {
+			return at, false, nil
+		}
+		if s.byIndex == nil {
+			s.byIndex = make(map[int64]int)
+		}
+		if at, begun, err = s.begin(); err == nil {
+			s.byIndex[n] = at
+		}
+		return at, begun, err
+	}
+	if hasID {
+		text := rawjson.Text(id)
+		for i := range s.list {
+			if s.list[i].id == text {
+				return i, false, nil
+			}
+		}
+		return s.begin()
+	}
+	if n := len(s.list); n > 0 && (!hasName || !json.Valid(s.list[n-1].arguments)) {
+		return n - 1, false, nil
+	}
+	return s.begin()
+}
+
+func (s *callSet) begin() (int, bool, error) {
+	if len(s.list) >= maxCalls {
+		return 0, false, fmt.Errorf("more than %d tool calls in one answer", maxCalls)
+	}
+	s.list = append(s.list, partialCall{})
+	return len(s.list) - 1, true, nil
+}
+
+// finish returns the calls; those that cannot be carried out have an Err that
+// tells the model why.
+func (s *callSet) finish(reason Finish) []ToolCall {
+	if len(s.list) == 0 {
+		return nil
+	}
+	calls := make([]ToolCall, len(s.list))
+	for i, c := range s.list {
+		calls[i] = ToolCall{ID: c.id, Name: c.name, Arguments: c.arguments}
+		switch err := rawjson.Valid(c.arguments); {
+		case c.name == "":
+			calls[i].Err = fmt.Errorf("the call has no function name")
+		case reason == FinishLength && i == len(s.list)-1:
+			calls[i].Err = fmt.Errorf("the answer was cut off at the token limit inside this call; use smaller steps")
+		case len(c.arguments) > 0 && err != nil:
+			calls[i].Err = fmt.Errorf("the arguments of %q are no valid JSON: %w", c.name, err)
+		case len(c.arguments) > 0 && rawjson.Kind(c.arguments) != '{':
+			calls[i].Err = fmt.Errorf("the arguments of %q are no JSON object", c.name)
+		}
+	}
+	return calls
+}
