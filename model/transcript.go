@@ -93,9 +93,10 @@ func (t *Transcript) Snapshot() Snapshot {
 // Fork returns a transcript that begins with this history and goes its own way. It
 // costs the same for any length; the history is shared, not copied.
 func (t *Transcript) Fork() *Transcript {
-	s := t.Snapshot()
-	return &Transcript{last: s.last, used: s.used, n: s.n}
+	return t.Snapshot().fork()
 }
+
+func (s Snapshot) fork() *Transcript { return &Transcript{last: s.last, used: s.used, n: s.n} }
 
 // rewind takes the history back to s. What was appended in between may still be
 // read by a request under way, so its bytes are not used again.

@@ -1,0 +1,157 @@
+package model
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+
+	"github.com/homing-go/homing/routing"
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+)
+
+// Base is the client for OpenAI-compatible servers. It sends the session of the
+// context on every request, on each attempt, and encodes of a history only what is
+// new. It is safe for concurrent use. Embed *Base to make a client type of your own;
+// what differs in the wire format goes into a [Dialect].
+type Base struct {
+	cfg   Config
+	api   openai.Client // made of options only: it reads no environment
+	route *routing.Transport
+	// ownOptions tells that New chose all options of api.
+	ownOptions bool
+	baseURL    *url.URL
+	seenURL    atomic.Pointer[url.URL] // a target of the last request, where the base URL is not known
+	idle       func()
+}
+
+var _ Client = (*Base)(nil)
+
+// New returns a client. The layers, outermost first: the SDK with authentication and
+// origin check, an http.Client with the redirect policy, the one retry layer, the
+// session, the connection pool. The error is a *[ConfigError].
+func New(cfg Config) (*Base, error) {
+	u, err := parseBaseURL(cfg.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	if cfg, err = cfg.withDefaults(); err != nil {
+		return nil, err
+	}
+	b := &Base{cfg: cfg, ownOptions: true, baseURL: u}
+	client := new(http.Client)
+	if cfg.HTTPClient != nil {
+		*client = *cfg.HTTPClient
+	}
+	if client.Transport == nil {
+		client.Transport = NewTransport()
+	}
+	b.route = b.newRoute(client.Transport)
+	b.idle = b.route.CloseIdleConnections
+	client.Transport = newRetrier(b, func(req *http.Request, _ nextFunc) (*http.Response, error) { return b.route.RoundTrip(req) })
+	client.CheckRedirect = keepMethod(client.CheckRedirect)
+	opts := []option.RequestOption{
+		option.WithMiddleware(b.enter), option.WithBaseURL(cfg.BaseURL), option.WithHTTPClient(client), option.WithMaxRetries(0),
+	}
+	if cfg.APIKey != "" {
+		opts = append(opts, option.WithAPIKey(cfg.APIKey))
+	}
+	b.api = openai.Client{Options: opts}
+	return b, nil
+}
+
+func (b *Base) newRoute(base http.RoundTripper) *routing.Transport {
+	return &routing.Transport{
+		Base: base, Carrier: b.cfg.Carrier, Missing: routing.MissingRefuse, Audit: b.cfg.Audit, Conflict: conflict,
+	}
+}
+
+// Generate implements [Client]. The error is an *[Error]; before anything was sent
+// also [routing.ErrNoSession], an *[routing.IDError], a *[routing.CarrierError], a
+// *[RequestError] or a *[ConfigError].
+func (b *Base) Generate(ctx context.Context, req *Request) (*Response, error) {
+	c, err := b.newCall(ctx, req, false)
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.post()
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.outcome(res)
+	if err == nil {
+		b.count(c, answer)
+	}
+	return answer, err
+}
+
+// Stream implements [Client]. Errors are those of Generate, and one that is
+// [ErrTruncated] when the stream was cut after its first event was handed out; before
+// that it is sent again like any other failure.
+func (b *Base) Stream(ctx context.Context, req *Request) *Stream {
+	return NewStream(func(yield func(Event) bool) (*Response, error) {
+		c, err := b.newCall(ctx, req, true)
+		if err != nil {
+			return nil, err
+		}
+		res, err := c.post()
+		if err != nil {
+			return nil, err
+		}
+		answer, err := c.handOut(res, yield)
+		if err == nil {
+			b.count(c, answer)
+		}
+		return answer, err
+	})
+}
+
+// post sends the call through the SDK.
+func (c *call) post() (*http.Response, error) {
+	var res *http.Response
+	if err := c.base.api.Post(c.ctx, "chat/completions", nil, &res); err != nil {
+		if res != nil && res.Body != nil {
+			_ = res.Body.Close()
+		}
+		return nil, c.fail(err)
+	}
+	return res, nil
+}
+
+// count tells the audit what the prefix cache gave.
+func (b *Base) count(c *call, answer *Response) {
+	if b.cfg.Audit == nil || !answer.Usage.HasCached {
+		return
+	}
+	if s, ok := routing.FromContext(c.ctx); ok {
+		b.cfg.Audit.Tokens(s, routing.TurnFrom(c.ctx).Index, answer.Usage.PromptTokens, answer.Usage.CachedTokens)
+	}
+}
+
+// End tells the carrier that the trajectory of ctx is over.
+func (b *Base) End(ctx context.Context) error {
+	if err := routing.Check(ctx); err != nil {
+		return err
+	}
+	u := b.baseURL
+	if u == nil {
+		if u = b.seenURL.Load(); u == nil {
+			return nil // nothing was sent, so no router knows the session
+		}
+	}
+	turn := routing.TurnFrom(ctx)
+	if turn.Model == "" {
+		turn.Model = b.cfg.Model
+	}
+	return b.route.End(routing.WithTurn(ctx, turn), u)
+}
+
+// CloseIdleConnections closes the connections that no request uses. After it no
+// goroutine of the client is left once the calls are over. A client made by [Wrap]
+// leaves the connections to the wrapped client.
+func (b *Base) CloseIdleConnections() {
+	if b.idle != nil {
+		b.idle()
+	}
+}

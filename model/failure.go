@@ -1,0 +1,202 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/homing-go/homing/internal/rawjson"
+)
+
+const (
+	maxErrorBody    = 4 << 10
+	maxErrorMessage = 2 << 10
+)
+
+// kindOf classes a status.
+func kindOf(status int) Kind {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return KindAuth
+	case http.StatusNotFound:
+		return KindNotFound
+	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
+		return KindTimeout
+	case http.StatusTooManyRequests:
+		return KindRateLimited
+	case http.StatusServiceUnavailable, 529:
+		return KindOverloaded
+	}
+	switch {
+	case status >= 500:
+		return KindServer
+	case status >= 400:
+		return KindBadRequest
+	}
+	return KindResponse
+}
+
+// statusFailure reads a response that is no answer.
+func statusFailure(res *http.Response, text []byte) *Error {
+	e := &Error{
+		Kind: kindOf(res.StatusCode), StatusCode: res.StatusCode, Header: res.Header,
+		RequestID: res.Header.Get("X-Request-Id"), RetryAfter: retryAfter(res), Body: capped(text, maxErrorBody),
+	}
+	if res.StatusCode < 400 {
+		e.detail = "the status says neither success nor failure"
+	}
+	e.readMessage(text)
+	return e
+}
+
+// bodyFailure is an error that a server sent inside of a success.
+func bodyFailure(res *http.Response, failure []byte) *Error {
+	e := &Error{
+		Kind: KindServer, StatusCode: res.StatusCode, Header: res.Header, detail: "reported inside of the answer",
+		RequestID: res.Header.Get("X-Request-Id"), Body: capped(failure, maxErrorBody),
+	}
+	e.readMessage(failure)
+	switch text := strings.ToLower(e.Code + " " + e.Type); {
+	case len(e.Code) == 3 && e.Code >= "400" && e.Code <= "599":
+		e.Kind = kindOf(int(e.Code[0]-'0')*100 + int(e.Code[1]-'0')*10 + int(e.Code[2]-'0'))
+	case strings.Contains(text, "rate_limit"):
+		e.Kind = KindRateLimited
+	case strings.Contains(text, "overloaded") || strings.Contains(text, "unavailable"):
+		e.Kind = KindOverloaded
+	case strings.Contains(text, "invalid_request") || strings.Contains(text, "badrequest"):
+		e.Kind = KindBadRequest
+	}
+	e.refine()
+	return e
+}
+
+// readMessage takes code, type and message from the known envelopes: OpenAI's, with
+// an object or a text; vLLM's older one with the members on top; FastAPI's detail;
+// or plain text.
+func (e *Error) readMessage(text []byte) {
+	trimmed, err := rawjson.Only(text)
+	if err != nil || rawjson.Kind(trimmed) != '{' {
+		if err == nil && rawjson.Kind(trimmed) == '"' {
+			text = []byte(rawjson.Text(trimmed))
+		}
+		e.Message = strings.ToValidUTF8(string(capped(text, maxErrorMessage)), "\ufffd")
+		return
+	}
+	object := trimmed
+	switch inner := rawjson.Get(object, "error"); rawjson.Kind(inner) {
+	case '{':
+		object = inner
+	case '"':
+		e.Message = rawjson.Text(inner)
+	}
+	for o := rawjson.Members(object); o.Next(); {
+		value := string(o.Value)
+		if o.Value[0] == '"' {
+			value = rawjson.Text(o.Value)
+		}
+		switch string(o.Key) {
+		case "message":
+			e.Message = value
+		case "detail":
+			if e.Message == "" {
+				e.Message = value
+			}
+		case "code":
+			if value != "null" {
+				e.Code = value
+			}
+		case "type":
+			if value != "null" {
+				e.Type = value
+			}
+		}
+	}
+	e.Message = strings.ToValidUTF8(string(capped([]byte(e.Message), maxErrorMessage)), "")
+	e.refine()
+}
+
+// refine finds the failures that servers hide behind a plain 400.
+func (e *Error) refine() {
+	if e.Kind != KindBadRequest && e.StatusCode != http.StatusRequestEntityTooLarge {
+		return
+	}
+	text := strings.ToLower(e.Message)
+	for _, sign := range [...]string{
+		"maximum context length", "context length", "context window", "available context size", "exceed_context_size",
+		"input is too long", "prompt is too long", "longer than the model's", "requested token count exceeds", "max_model_len",
+	} {
+		if strings.Contains(text, sign) || strings.Contains(strings.ToLower(e.Type), sign) {
+			e.Kind = KindContextLength
+			return
+		}
+	}
+	if e.Code == "context_length_exceeded" {
+		e.Kind = KindContextLength
+	}
+}
+
+// readFailure is a body that broke off.
+func readFailure(res *http.Response, err error) error {
+	var failure *Error
+	if errors.As(err, &failure) {
+		if failure.StatusCode == 0 && res != nil {
+			failure.StatusCode, failure.Header = res.StatusCode, res.Header
+		}
+		return failure
+	}
+	e := &Error{Kind: KindTruncated, StatusCode: res.StatusCode, Header: res.Header, cause: err}
+	if err == io.EOF {
+		e.cause = io.ErrUnexpectedEOF
+	} else if !errors.Is(err, io.ErrUnexpectedEOF) {
+		e.detail = "the connection broke"
+	}
+	return e
+}
+
+// notAnAnswer is a success whose body is something else.
+func notAnAnswer(res *http.Response, text []byte, detail string, cause error) *Error {
+	return &Error{
+		Kind: KindResponse, StatusCode: res.StatusCode, Header: res.Header, RequestID: res.Header.Get("X-Request-Id"),
+		Body: capped(text, maxErrorBody), detail: detail, cause: cause,
+	}
+}
+
+// fail makes the error that a call returns out of what came up through the SDK.
+func (c *call) fail(err error) error {
+	if cause := c.ctx.Err(); cause != nil {
+		kind := KindCanceled
+		if errors.Is(cause, context.DeadlineExceeded) {
+			kind = KindTimeout
+		}
+		return &Error{Kind: kind, Attempts: c.attempts, cause: errors.Join(cause, notSame(context.Cause(c.ctx), cause))}
+	}
+	if c.failure != nil {
+		c.failure.Attempts = c.attempts
+		if c.failure.cause == nil {
+			c.failure.cause = err
+		}
+		return c.failure
+	}
+	var failure *Error
+	if errors.As(err, &failure) {
+		failure.Attempts = c.attempts
+		return failure
+	}
+	if permanent(err) {
+		return err
+	}
+	return &Error{Kind: KindTransport, Attempts: c.attempts, cause: err}
+}
+
+func notSame(err, other error) error {
+	if errors.Is(err, other) {
+		return nil
+	}
+	return err
+}
+
+func capped(text []byte, limit int) []byte {
+	return append([]byte(nil), text[:min(len(text), limit)]...)
+}
