@@ -11,13 +11,13 @@ import (
 // callSet assembles tool calls from whole messages and from deltas. Calls are kept
 // in the order in which they began; a server's index is a key and never a size.
 type callSet struct {
-	list    []partialCall
+	list    []*partialCall
 	byIndex map[int64]int
 }
 
 type partialCall struct {
 	id, name  string
-	arguments []byte
+	arguments growing
 }
 
 // maxCalls bounds what one answer may ask for.
@@ -67,7 +67,7 @@ func (s *callSet) addOne(call []byte, emit func(Event) bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	c := &s.list[at]
+	c := s.list[at]
 	// The first id and name win: some servers repeat them empty, some in each delta.
 	if c.id == "" {
 		c.id = rawjson.Text(id)
@@ -81,13 +81,10 @@ func (s *callSet) addOne(call []byte, emit func(Event) bool) (bool, error) {
 	}
 	switch {
 	case rawjson.Kind(arguments) == '{': // an object where its text was due
-		c.arguments = append(c.arguments, arguments...)
 		event.Text = string(arguments)
-	case emit == nil && len(arguments) > 2 && arguments[0] == '"':
-		c.arguments = rawjson.AppendText(c.arguments, arguments)
-	case emit != nil:
-		event.Text = rawjson.Text(arguments)
-		c.arguments = append(c.arguments, event.Text...)
+		c.arguments.WriteString(event.Text)
+	case len(arguments) > 2 && arguments[0] == '"':
+		event.Text = c.arguments.add(arguments)
 	}
 	if emit == nil || !begun && event.Text == "" {
 		return true, nil
@@ -125,7 +122,7 @@ func (s *callSet) locate(index, id, name []byte, delta bool) (at int, begun bool
 		}
 		return s.begin()
 	}
-	if n := len(s.list); n > 0 && (!hasName || !json.Valid(s.list[n-1].arguments)) {
+	if n := len(s.list); n > 0 && (!hasName || !json.Valid([]byte(s.list[n-1].arguments.String()))) {
 		return n - 1, false, nil
 	}
 	return s.begin()
@@ -135,7 +132,7 @@ func (s *callSet) begin() (int, bool, error) {
 	if len(s.list) >= maxCalls {
 		return 0, false, fmt.Errorf("more than %d tool calls in one answer", maxCalls)
 	}
-	s.list = append(s.list, partialCall{})
+	s.list = append(s.list, new(partialCall))
 	return len(s.list) - 1, true, nil
 }
 
@@ -147,15 +144,16 @@ func (s *callSet) finish(reason Finish) []ToolCall {
 	}
 	calls := make([]ToolCall, len(s.list))
 	for i, c := range s.list {
-		calls[i] = ToolCall{ID: c.id, Name: c.name, Arguments: c.arguments}
-		switch err := rawjson.Valid(c.arguments); {
+		arguments := json.RawMessage(c.arguments.String())
+		calls[i] = ToolCall{ID: c.id, Name: c.name, Arguments: arguments}
+		switch err := rawjson.Valid(arguments); {
 		case c.name == "":
 			calls[i].Err = fmt.Errorf("the call has no function name")
 		case reason == FinishLength && i == len(s.list)-1:
 			calls[i].Err = fmt.Errorf("the answer was cut off at the token limit inside this call; use smaller steps")
-		case len(c.arguments) > 0 && err != nil:
+		case len(arguments) > 0 && err != nil:
 			calls[i].Err = fmt.Errorf("the arguments of %q are no valid JSON: %w", c.name, err)
-		case len(c.arguments) > 0 && rawjson.Kind(c.arguments) != '{':
+		case len(arguments) > 0 && rawjson.Kind(arguments) != '{':
 			calls[i].Err = fmt.Errorf("the arguments of %q are no JSON object", c.name)
 		}
 	}

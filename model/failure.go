@@ -172,15 +172,18 @@ func (c *call) fail(err error) error {
 		}
 		return &Error{Kind: kind, Attempts: c.attempts, cause: errors.Join(cause, notSame(context.Cause(c.ctx), cause))}
 	}
-	if c.failure != nil {
-		c.failure.Attempts = c.attempts
-		if c.failure.cause == nil {
-			c.failure.cause = err
-		}
-		return c.failure
-	}
 	var failure *Error
-	if errors.As(err, &failure) {
+	switch {
+	case errors.As(err, &failure):
+	case c.failure != nil && c.failure.StatusCode < 400:
+		// The response itself was fine; where it led to was not.
+		failure = &Error{Kind: KindResponse, StatusCode: c.failure.StatusCode, Header: c.failure.Header, detail: "its redirect was not followed", cause: err}
+	case c.failure != nil:
+		if failure = c.failure; failure.cause == nil {
+			failure.cause = err
+		}
+	}
+	if failure != nil {
 		failure.Attempts = c.attempts
 		return failure
 	}

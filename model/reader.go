@@ -1,8 +1,11 @@
 package model
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/homing-go/homing/internal/rawjson"
 )
@@ -11,7 +14,7 @@ import (
 type reader struct {
 	raw json.RawMessage // the message of a plain answer
 
-	content, reasoning []byte
+	content, reasoning growing
 	reasoningField     string
 	calls              callSet
 }
@@ -32,8 +35,8 @@ func (r *reader) read(raw json.RawMessage, emit func(Event) bool) error {
 		switch string(o.Key) {
 		case "content":
 			if rawjson.Kind(o.Value) == '[' {
-				r.content = appendParts(r.content, o.Value)
-			} else if !appendIncrement(&r.content, o.Value, EventText, emit) {
+				r.content.addParts(o.Value)
+			} else if !r.content.take(o.Value, EventText, emit) {
 				return nil
 			}
 		case "reasoning_content", "reasoning":
@@ -41,7 +44,7 @@ func (r *reader) read(raw json.RawMessage, emit func(Event) bool) error {
 				r.reasoningField = string(o.Key)
 			}
 			// Servers that send both members send the same text in them.
-			if string(o.Key) == r.reasoningField && !appendIncrement(&r.reasoning, o.Value, EventReasoning, emit) {
+			if string(o.Key) == r.reasoningField && !r.reasoning.take(o.Value, EventReasoning, emit) {
 				return nil
 			}
 		case "tool_calls":
@@ -56,35 +59,51 @@ func (r *reader) read(raw json.RawMessage, emit func(Event) bool) error {
 	return o.Err
 }
 
-// appendIncrement reports whether the reader should go on.
-func appendIncrement(dst *[]byte, value []byte, kind EventKind, emit func(Event) bool) bool {
+// growing is a text that comes in increments. Each increment is a part of the one
+// string that grows, so that handing it out costs nothing.
+type growing struct {
+	strings.Builder
+	scratch []byte
+}
+
+// add appends the text of a JSON string and returns it.
+func (g *growing) add(quoted []byte) string {
+	from := g.Len()
+	inner := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(inner, '\\') >= 0 || !utf8.Valid(inner) {
+		g.scratch = rawjson.AppendText(g.scratch[:0], quoted)
+		inner = g.scratch
+	}
+	g.Write(inner)
+	return g.String()[from:]
+}
+
+// take adds value if it is a string, and reports whether the reader should go on.
+func (g *growing) take(value []byte, kind EventKind, emit func(Event) bool) bool {
 	if len(value) <= 2 || value[0] != '"' {
 		return true
 	}
-	if emit == nil {
-		*dst = rawjson.AppendText(*dst, value)
-		return true
-	}
-	text := rawjson.Text(value)
-	*dst = append(*dst, text...)
-	return emit(Event{Kind: kind, Text: text})
+	text := g.add(value)
+	return emit == nil || emit(Event{Kind: kind, Text: text})
 }
 
-// appendParts takes the text of an array of content parts.
-func appendParts(dst, array []byte) []byte {
+// addParts takes the text of an array of content parts.
+func (g *growing) addParts(array []byte) {
 	parts := rawjson.Elements(array)
 	for parts.Next() {
-		if rawjson.Kind(parts.Value) == '{' {
-			dst = append(dst, rawjson.Text(rawjson.Get(parts.Value, "text"))...)
+		if rawjson.Kind(parts.Value) != '{' {
+			continue
+		}
+		if text := rawjson.Get(parts.Value, "text"); rawjson.Kind(text) == '"' {
+			g.add(text)
 		}
 	}
-	return dst
 }
 
 func (r *reader) Finish(reason string, _ bool) (*Response, error) {
 	res := &Response{
-		Text:      string(r.content),
-		Reasoning: string(r.reasoning),
+		Text:      r.content.String(),
+		Reasoning: r.reasoning.String(),
 		Finish:    Finish(reason),
 		ToolCalls: r.calls.finish(Finish(reason)),
 	}

@@ -21,6 +21,7 @@ type Transcript struct {
 	used int    // bytes of last that belong to it
 	n    int
 	own  *chunk // the chunk behind whose used bytes this transcript may write
+	size int    // of the next chunk
 }
 
 // A chunk holds encoded messages, joined by commas, behind those of prev. Bytes
@@ -59,12 +60,9 @@ func (t *Transcript) append(message []byte) {
 	}
 	need := len(message) + 1
 	if t.last == nil || t.last != t.own || cap(t.last.buf)-t.used < need {
-		size := firstChunk
-		if t.last != nil {
-			size = min(2*cap(t.last.buf), maxChunk)
-		}
-		t.last = &chunk{prev: t.last, prevUsed: t.used, buf: make([]byte, 0, max(size, need))}
-		t.own, t.used = t.last, 0
+		t.size = max(t.size, firstChunk)
+		t.last = &chunk{prev: t.last, prevUsed: t.used, buf: make([]byte, 0, max(t.size, need))}
+		t.own, t.used, t.size = t.last, 0, min(2*t.size, maxChunk)
 	}
 	b := t.last.buf[:t.used]
 	if t.n > 0 {
