@@ -67,7 +67,7 @@ func (b *Base) enterAPI(req *http.Request, next nextFunc) (*http.Response, error
 	}
 	c := &call{base: b, start: time.Now()}
 	c.ctx = context.WithValue(routing.WithTurn(ctx, turn), callKey{}, c)
-	req = req.WithContext(c.ctx)
+	req = req.WithContext(c.ctx) //nolint:contextcheck // it is made of the request's own
 	c.note(req)
 	res, err := next(req)
 	if err != nil {

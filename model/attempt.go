@@ -2,8 +2,10 @@ package model
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -64,23 +66,25 @@ type watch struct {
 }
 
 func newWatch(cancel context.CancelCauseFunc, limit time.Duration) *watch {
-	w := &watch{cancel: cancel}
-	w.timer = time.AfterFunc(time.Hour, func() {
+	w := &watch{cancel: cancel, limit: limit}
+	w.timer = time.AfterFunc(orForever(limit), func() {
 		w.fired.Store(true)
 		w.cancel(nil)
 	})
-	w.start(limit)
 	return w
 }
 
 // start lets the attempt go on for limit; a negative one means without end.
 func (w *watch) start(limit time.Duration) {
 	w.limit = limit
+	w.timer.Reset(orForever(limit))
+}
+
+func orForever(limit time.Duration) time.Duration {
 	if limit < 0 {
-		w.timer.Stop()
-		return
+		return math.MaxInt64
 	}
-	w.timer.Reset(limit)
+	return limit
 }
 
 func (w *watch) stop() { w.timer.Stop() }
@@ -128,7 +132,7 @@ func (b *attemptBody) read(p []byte) (int, error) {
 	b.watch.start(b.idle)
 	n, err := b.rc.Read(p)
 	b.watch.stop()
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = b.watch.explain(err)
 	}
 	return n, err

@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -148,9 +149,9 @@ func (s *callSet) finish(reason Finish) []ToolCall {
 		calls[i] = ToolCall{ID: c.id, Name: c.name, Arguments: arguments}
 		switch err := rawjson.Valid(arguments); {
 		case c.name == "":
-			calls[i].Err = fmt.Errorf("the call has no function name")
+			calls[i].Err = errors.New("the call has no function name")
 		case reason == FinishLength && i == len(s.list)-1:
-			calls[i].Err = fmt.Errorf("the answer was cut off at the token limit inside this call; use smaller steps")
+			calls[i].Err = errors.New("the answer was cut off at the token limit inside this call; use smaller steps")
 		case len(arguments) > 0 && err != nil:
 			calls[i].Err = fmt.Errorf("the arguments of %q are no valid JSON: %w", c.name, err)
 		case len(arguments) > 0 && rawjson.Kind(arguments) != '{':

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/homing-go/homing/internal/rawjson"
@@ -12,6 +13,7 @@ type envelope struct {
 	failure []byte // the member error
 	usage   []byte
 	message []byte // of the choice with index 0: message or delta
+	at      int    // the offset of message
 	finish  []byte
 	choices bool // there was a choice with index 0
 }
@@ -20,34 +22,38 @@ type envelope struct {
 // index 0 is read; the others were never asked for.
 func readEnvelope(text []byte) (envelope, error) {
 	var e envelope
+	old := false // the envelope of older vLLM, where the whole answer is the error
 	o := rawjson.Members(text)
 	for o.Next() {
 		switch string(o.Key) {
 		case "choices":
+			e.message, e.at, e.finish, e.choices = nil, 0, nil, false
 			if rawjson.Kind(o.Value) == '[' {
-				e.readChoices(o.Value)
+				e.readChoices(o.Value, o.To-len(o.Value))
 			}
 		case "usage":
 			e.usage = notNull(o.Value)
 		case "error":
 			e.failure = notNull(o.Value)
-		case "object": // the envelope of older vLLM: the whole answer is the error
-			if string(o.Value) == `"error"` {
-				e.failure = text
-			}
+		case "object":
+			old = string(o.Value) == `"error"`
 		}
+	}
+	if old {
+		e.failure = text
 	}
 	return e, o.Err
 }
 
-func (e *envelope) readChoices(array []byte) {
+// readChoices reads the array that is at an offset of the text.
+func (e *envelope) readChoices(array []byte, offset int) {
 	choices := rawjson.Elements(array)
 	for choices.Next() {
 		if rawjson.Kind(choices.Value) != '{' {
 			continue
 		}
 		var message, finish []byte
-		index := true
+		at, index := 0, true
 		c := rawjson.Members(choices.Value)
 		for c.Next() {
 			switch string(c.Key) {
@@ -55,16 +61,45 @@ func (e *envelope) readChoices(array []byte) {
 				index = string(c.Value) == "0" || string(c.Value) == "null"
 			case "message", "delta":
 				if v := notNull(c.Value); v != nil {
-					message = v
+					message, at = v, offset+choices.To-len(choices.Value)+c.To-len(v)
 				}
 			case "finish_reason":
 				finish = notNull(c.Value)
 			}
 		}
 		if index {
-			e.message, e.finish, e.choices = message, finish, true
+			e.message, e.at, e.finish, e.choices = message, at, finish, true
 		}
 	}
+}
+
+// chunkForm is what the chunks of one stream have in common around their deltas. Servers
+// repeat it byte for byte, so that most chunks need not be read but compared.
+type chunkForm struct {
+	before, after []byte
+}
+
+// learn takes the form of a chunk that carries a delta and nothing else.
+func (f *chunkForm) learn(text []byte, e *envelope) {
+	f.before, f.after = f.before[:0], f.after[:0]
+	if e.message != nil && e.finish == nil && e.usage == nil && e.failure == nil {
+		f.before = append(f.before, text[:e.at]...)
+		f.after = append(f.after, text[e.at+len(e.message):]...)
+	}
+}
+
+// delta returns the delta of a chunk that has the form and another object in its place,
+// else nil. An object in the place of an object leaves all else that the text says as
+// it was.
+func (f *chunkForm) delta(text []byte) []byte {
+	if len(f.before) == 0 || !bytes.HasPrefix(text, f.before) || !bytes.HasSuffix(text, f.after) {
+		return nil
+	}
+	from, to := len(f.before), len(text)-len(f.after)
+	if from >= to || text[from] != '{' || rawjson.Valid(text[from:to]) != nil {
+		return nil
+	}
+	return text[from:to:to]
 }
 
 func notNull(value []byte) []byte {

@@ -77,6 +77,11 @@ func (c Config) withDefaults() (Config, error) {
 	if strings.TrimSpace(c.Model) == "" {
 		return c, &ConfigError{Field: "Model", Reason: "it is empty; set the name that the server knows the model by"}
 	}
+	for i := range len(c.APIKey) {
+		if k := c.APIKey[i]; k <= ' ' || k > '~' {
+			return c, &ConfigError{Field: "APIKey", Reason: fmt.Sprintf("byte %d of it cannot travel in a header; look for a line end or a blank around the key", i)}
+		}
+	}
 	if c.Dialect == nil {
 		c.Dialect = OpenAI{}
 	}

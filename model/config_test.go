@@ -1,12 +1,11 @@
 package model_test
 
 import (
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
 	"time"
-
-	"encoding/json"
 
 	"github.com/homing-go/homing/model"
 	"github.com/stretchr/testify/require"
@@ -19,18 +18,19 @@ func TestConfigRefused(t *testing.T) {
 		field string
 		says  string
 	}{
-		"no base URL":    {model.Config{Model: "m"}, "BaseURL", "http://localhost:8000/v1"},
-		"no scheme":      {model.Config{Model: "m", BaseURL: "localhost:8000/v1"}, "BaseURL", "http"},
-		"path only":      {model.Config{Model: "m", BaseURL: "/v1"}, "BaseURL", "scheme"},
-		"other scheme":   {model.Config{Model: "m", BaseURL: "ftp://host/v1"}, "BaseURL", "ftp://host/v1"},
-		"no host":        {model.Config{Model: "m", BaseURL: "http:///v1"}, "BaseURL", "host"},
-		"port only":      {model.Config{Model: "m", BaseURL: "http://:80/v1"}, "BaseURL", "host"},
-		"query":          {model.Config{Model: "m", BaseURL: "http://host/v1?a=b"}, "BaseURL", "query"},
-		"no model":       {model.Config{BaseURL: "http://host/v1"}, "Model", "empty"},
-		"blank model":    {model.Config{BaseURL: "http://host/v1", Model: " "}, "Model", "empty"},
-		"negative wait":  {model.Config{BaseURL: "http://host/v1", Model: "m", Retry: model.Retry{MinWait: -1}}, "Retry.MinWait", "negative"},
-		"waits in order": {model.Config{BaseURL: "http://host/v1", Model: "m", Retry: model.Retry{MinWait: 2, MaxWait: 1}}, "Retry.MaxWait", "below"},
-		"negative limit": {model.Config{BaseURL: "http://host/v1", Model: "m", Limits: model.Limits{ResponseBytes: -1}}, "Limits.ResponseBytes", "negative"},
+		"no base URL":         {model.Config{Model: "m"}, "BaseURL", "http://localhost:8000/v1"},
+		"no scheme":           {model.Config{Model: "m", BaseURL: "localhost:8000/v1"}, "BaseURL", "http"},
+		"path only":           {model.Config{Model: "m", BaseURL: "/v1"}, "BaseURL", "scheme"},
+		"other scheme":        {model.Config{Model: "m", BaseURL: "ftp://host/v1"}, "BaseURL", "ftp://host/v1"},
+		"no host":             {model.Config{Model: "m", BaseURL: "http:///v1"}, "BaseURL", "host"},
+		"port only":           {model.Config{Model: "m", BaseURL: "http://:80/v1"}, "BaseURL", "host"},
+		"query":               {model.Config{Model: "m", BaseURL: "http://host/v1?a=b"}, "BaseURL", "query"},
+		"no model":            {model.Config{BaseURL: "http://host/v1"}, "Model", "empty"},
+		"blank model":         {model.Config{BaseURL: "http://host/v1", Model: " "}, "Model", "empty"},
+		"negative wait":       {model.Config{BaseURL: "http://host/v1", Model: "m", Retry: model.Retry{MinWait: -1}}, "Retry.MinWait", "negative"},
+		"waits in order":      {model.Config{BaseURL: "http://host/v1", Model: "m", Retry: model.Retry{MinWait: 2, MaxWait: 1}}, "Retry.MaxWait", "below"},
+		"key with a line end": {model.Config{BaseURL: "http://host/v1", Model: "m", APIKey: "sk-secret\n"}, "APIKey", "byte 9"},
+		"negative limit":      {model.Config{BaseURL: "http://host/v1", Model: "m", Limits: model.Limits{ResponseBytes: -1}}, "Limits.ResponseBytes", "negative"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -39,6 +39,7 @@ func TestConfigRefused(t *testing.T) {
 			require.ErrorAs(t, err, &config)
 			require.Equal(t, test.field, config.Field)
 			require.ErrorContains(t, err, test.says)
+			require.NotContains(t, err.Error(), "secret")
 		})
 	}
 	_, err := model.New(model.Config{Model: "m", BaseURL: "ftp://user:password@host/v1"})

@@ -147,7 +147,7 @@ func readFailure(res *http.Response, err error) error {
 		return failure
 	}
 	e := &Error{Kind: KindTruncated, StatusCode: res.StatusCode, Header: res.Header, cause: err}
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		e.cause = io.ErrUnexpectedEOF
 	} else if !errors.Is(err, io.ErrUnexpectedEOF) {
 		e.detail = "the connection broke"

@@ -122,10 +122,10 @@ func (r *retrier) again(ctx context.Context, c *call, why error, res *http.Respo
 		}
 		kind := KindTransport
 		var failure *Error
-		if k, ok := why.(Kind); ok {
-			kind = k
-		} else if errors.As(why, &failure) {
+		if errors.As(why, &failure) {
 			kind = failure.Kind
+		} else {
+			errors.As(why, &kind)
 		}
 		logger.LogAttrs(ctx, slog.LevelWarn, "model: attempt failed, trying again",
 			slog.Int("attempt", c.attempts), slog.Int("status", status), slog.String("kind", kind.Error()))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -367,4 +368,45 @@ func TestResponseLimit(t *testing.T) {
 		}
 	}
 	require.Len(t, s.requests(), 2)
+}
+
+// A time limit and a cookie jar of the caller's HTTP client stay in force.
+func TestCallersHTTPClient(t *testing.T) {
+	t.Parallel()
+	s, url := serve(t,
+		func(w http.ResponseWriter, r *http.Request) {
+			http.SetCookie(w, &http.Cookie{Name: "stick", Value: "b3"})
+			answer(okAnswer)(w, r)
+		},
+		events(`{"choices":[{"delta":{"content":"word"}}]}`, `{"choices":[{"delta":{},"finish_reason":"stop"}]}`, "[DONE]"),
+		func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	client := &http.Client{Jar: jar, Timeout: time.Second}
+	b, err := model.New(model.Config{BaseURL: url, Model: "m", HTTPClient: client, Retry: quick})
+	require.NoError(t, err)
+	t.Cleanup(b.CloseIdleConnections)
+	res, err := b.Generate(routed(), ask("x"))
+	require.NoError(t, err)
+	require.Equal(t, "fine", res.Text)
+	res, err = b.Stream(routed(), ask("x")).Response()
+	require.NoError(t, err)
+	require.Equal(t, "word", res.Text)
+	_, err = b.Generate(routed(), ask("x"))
+	require.Error(t, err)
+	require.Len(t, s.requests(), 3)
+	require.Equal(t, "stick=b3", s.requests()[1].header.Get("Cookie"))
+	require.Nil(t, client.Transport, "the caller's client is not changed")
+}
+
+// A negative limit means none.
+func TestNoTimeLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := inMemory(t, model.Config{Limits: model.Limits{FirstByte: -1, Idle: -1}}, func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(24 * time.Hour)
+			answer(okAnswer)(w, r)
+		})
+		_, err := b.Generate(routed(), ask("x"))
+		require.NoError(t, err)
+	})
 }

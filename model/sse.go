@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -36,7 +37,7 @@ func (s *sseReader) next() ([]byte, error) {
 	for {
 		line, err := s.line()
 		switch {
-		case err == io.EOF && lines > 0:
+		case errors.Is(err, io.EOF) && lines > 0:
 			return s.joined, nil
 		case err != nil:
 			return nil, err
@@ -122,7 +123,7 @@ func (s *sseReader) line() ([]byte, error) {
 		searched = len(rest)
 		if s.err != nil {
 			s.start = s.end
-			if searched > 0 && s.err == io.EOF {
+			if searched > 0 && errors.Is(s.err, io.EOF) {
 				return rest, nil
 			}
 			return nil, s.err

@@ -15,6 +15,7 @@ type streaming struct {
 	res    *http.Response
 	events *sseReader
 	reader Reader
+	form   chunkForm
 	// pending events were read inside of the retry layer and not handed out yet.
 	pending []Event
 
@@ -87,6 +88,9 @@ func (s *streaming) step(emit func(Event) bool) (bool, error) {
 		s.done = true
 		return false, nil
 	}
+	if delta := s.form.delta(data); delta != nil {
+		return s.delta(data, delta, emit)
+	}
 	e, err := readEnvelope(data)
 	switch {
 	case err != nil && isHTML(s.res, data):
@@ -104,14 +108,22 @@ func (s *streaming) step(emit func(Event) bool) (bool, error) {
 		s.usage = readUsage(e.usage)
 	}
 	if e.message != nil {
-		if err := s.reader.Delta(e.message, emit); err != nil {
-			return false, s.c.unread(s.res, data, err)
+		if more, err := s.delta(data, e.message, emit); !more {
+			return false, err
 		}
 	}
+	s.form.learn(data, &e)
 	if e.finish != nil && s.finish == nil {
 		s.reason = rawjson.Text(e.finish)
 		s.finish = []byte(s.reason)
 		s.hurry(afterFinish)
+	}
+	return true, nil
+}
+
+func (s *streaming) delta(chunk, delta []byte, emit func(Event) bool) (bool, error) {
+	if err := s.reader.Delta(delta, emit); err != nil {
+		return false, s.c.unread(s.res, chunk, err)
 	}
 	return true, nil
 }

@@ -16,7 +16,7 @@ func texts(t *testing.T, s model.Snapshot) []string {
 	t.Helper()
 	got := []string{}
 	for i, m := range s.Messages() {
-		require.Equal(t, i, len(got))
+		require.Len(t, got, i)
 		var v struct{ Content string }
 		require.NoError(t, json.Unmarshal(m.JSON(), &v))
 		got = append(got, v.Content)

@@ -84,7 +84,9 @@ func (o *Object) finish(at int) {
 // An Array walks the elements of one JSON array; it is used as [Object] is.
 type Array struct {
 	Value []byte
-	Err   error
+	// To is the offset behind the element's text.
+	To  int
+	Err error
 
 	data    []byte
 	at      int
@@ -131,7 +133,7 @@ func (a *Array) Next() bool {
 		a.Err = err
 		return false
 	}
-	a.at, a.Value = end, a.data[start:end:end]
+	a.at, a.Value, a.To = end, a.data[start:end:end], end
 	return true
 }
 

@@ -1,0 +1,164 @@
+package readme_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/homing-go/homing/model"
+	"github.com/homing-go/homing/routing"
+	"github.com/homing-go/homing/routing/routingtest"
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+)
+
+func cluster(reply routingtest.Reply) *routingtest.Cluster {
+	c, err := routingtest.NewCluster(routingtest.ClusterConfig{Backend: routingtest.BackendConfig{Reply: reply}})
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+func Example_ownHarness() {
+	c := cluster(routingtest.Script(
+		routingtest.Answer{ToolCalls: []routingtest.ToolCall{{ID: "1", Name: "bash", Arguments: `{"command":"go test"}`}}},
+		routingtest.Answer{Text: "The test passes now."},
+	))
+	defer c.Close()
+	tools, _ := model.NewTools(model.ToolDef{Name: "bash", Parameters: json.RawMessage(`{"type":"object"}`)})
+	execute := func(model.ToolCall) string { return "ok" }
+	err := ownHarness(context.Background(), c.URL(), tools, "The test fails.", execute)
+	fmt.Println(err)
+	// Output:
+	// The test passes now.
+	// <nil>
+}
+
+func ownHarness(ctx context.Context, baseURL string, tools *model.Tools, task string, execute func(model.ToolCall) string) error {
+	// readme:begin own harness
+	client, err := model.New(model.Config{BaseURL: baseURL, Model: "qwen3-coder"})
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+
+	// One ID for the whole trajectory: its turns, retries, streams and resumes.
+	session := routing.NewSession(routing.Derive("run-1", "django__django-16899", "attempt-1"))
+	agent := model.NewTrajectory(client, session, model.System("You fix bugs."))
+	agent.Tools = tools
+
+	answer, err := agent.Send(ctx, model.User(task))
+	for err == nil && len(answer.ToolCalls) > 0 {
+		var results []model.Message
+		for _, call := range answer.ToolCalls {
+			results = append(results, model.ToolResult(call.ID, execute(call)))
+		}
+		answer, err = agent.Send(ctx, results...) // encodes the results, not the history
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Println(answer.Text)
+	// readme:end
+	return nil
+}
+
+func Example_wrappedClient() {
+	c := cluster(routingtest.Script(routingtest.Answer{Text: "hello"}))
+	defer c.Close()
+	err := wrappedClient(context.Background(), c.URL(), "key")
+	fmt.Println(err)
+	// Output:
+	// hello
+	// hello
+	// <nil>
+}
+
+func wrappedClient(ctx context.Context, baseURL, key string) error {
+	// readme:begin wrapped client
+	api := openai.NewClient(option.WithBaseURL(baseURL), option.WithAPIKey(key)) // the one you have
+	ctx = routing.NewContext(ctx, routing.NewSession(routing.NewID()))
+
+	// Either keep its calls and let them carry the session:
+	routed := openai.NewClient(append(api.Options, option.WithMiddleware(routing.Middleware(nil)))...)
+	completion, err := routed.Chat.Completions.New(ctx, openai.ChatCompletionNewParams{
+		Model: "qwen3-coder", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("hi")},
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Println(completion.Choices[0].Message.Content)
+
+	// Or have trajectories, one retry layer and typed errors on top of its settings:
+	client, err := model.Wrap(api, model.Config{Model: "qwen3-coder"})
+	if err != nil {
+		return err
+	}
+	answer, err := model.NewTrajectory(client, routing.NewSession(routing.NewID())).Send(ctx, model.User("hi"))
+	// readme:end
+	if err != nil {
+		return err
+	}
+	fmt.Println(answer.Text)
+	return nil
+}
+
+// tool stands for an evaluation tool that takes an http.Client.
+type tool struct{ HTTPClient *http.Client }
+
+func (t tool) Evaluate(ctx context.Context, url string) error {
+	for range 3 {
+		body := strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`)
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/chat/completions", body)
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Content-Type", "application/json")
+		res, err := t.HTTPClient.Do(req)
+		if err != nil {
+			return err
+		}
+		if err := res.Body.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func Example_otherTool() {
+	c := cluster(nil)
+	defer c.Close()
+	err := otherTool(context.Background(), tool{}, c.URL())
+	fmt.Println(err)
+	// Output:
+	// 3 requests, 0 mismatches, stuck
+	// <nil>
+}
+
+func otherTool(ctx context.Context, tool tool, baseURL string) error {
+	// readme:begin other tool
+	carrier, err := routing.Header("X-Session-ID") // or the names that your router hashes
+	if err != nil {
+		return err
+	}
+	audit := new(routing.Audit)
+	tool.HTTPClient = &http.Client{Transport: &routing.Transport{
+		Carrier: carrier,
+		Missing: routing.MissingRefuse, // a request without a session is an error
+		Audit:   audit,
+	}}
+
+	session := routing.NewSession(routing.NewID())
+	if err := tool.Evaluate(routing.NewContext(ctx, session), baseURL); err != nil {
+		return err
+	}
+
+	report, _ := audit.Session(session.ID)
+	fmt.Printf("%d requests, %d mismatches, %v\n", report.Requests, report.Mismatches, report.Verdict())
+	// readme:end
+	tool.HTTPClient.CloseIdleConnections()
+	return nil
+}
