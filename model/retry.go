@@ -56,6 +56,9 @@ func (r *retrier) do(req *http.Request, next nextFunc) (*http.Response, error) {
 	if c == nil {
 		return nil, errNoCall
 	}
+	if req.Response != nil && c.attempts > 0 {
+		c.attempts-- // a redirect goes on with the attempt that met it
+	}
 	ctx := req.Context()
 	if next != nil {
 		ctx = context.WithValue(ctx, nextKey{}, next)

@@ -215,6 +215,7 @@ func TestRedirectInsideOrigin(t *testing.T) {
 			require.Len(t, requests, 2)
 			require.Equal(t, "POST", requests[1].method)
 			require.Equal(t, "/moved", requests[1].path)
+			require.Equal(t, 1, res.Timing.Attempts, "a redirect is no attempt of its own")
 			require.Equal(t, requests[0].body, requests[1].body)
 			require.Equal(t, string(testID), requests[1].header.Get("X-Session-ID"))
 			b.CloseIdleConnections()
