@@ -17,12 +17,12 @@ func (c *call) receive(res *http.Response) error {
 	var err error
 	switch {
 	case res.StatusCode < 200 || res.StatusCode > 299:
-		text, _ := readAll(res)
-		c.failure = statusFailure(res, text)
-		c.hand(res, text)
+		if c.failure == nil {
+			c.readFailure(res)
+		}
 	case c.req == nil:
 		err = c.receiveUnknown(res)
-	case c.stream && !isJSON(res):
+	case c.streams && !isJSON(res):
 		err = c.receiveStream(res)
 	default:
 		err = c.receiveWhole(res)
@@ -45,6 +45,13 @@ func (c *call) receiveUnknown(res *http.Response) error {
 	}
 	c.hand(res, text)
 	return nil
+}
+
+// readFailure reads a response that is no answer, and leaves it to be read again.
+func (c *call) readFailure(res *http.Response) {
+	text, _ := readAll(res) // what is there is enough
+	c.failure = statusFailure(res, text)
+	c.hand(res, text)
 }
 
 func (c *call) receiveWhole(res *http.Response) error {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/homing-go/homing/routing"
+	"golang.org/x/sync/semaphore"
 )
 
 // attempts makes single attempts for the retry layer: it numbers them, bounds their
@@ -21,10 +22,18 @@ func (a attempts) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	c := callFrom(ctx)
 	cfg := &a.r.base.cfg
+	slots := a.r.base.slots
+	if slots != nil {
+		if err := slots.Acquire(ctx, 1); err != nil {
+			return nil, err
+		}
+	}
 	c.attempts++
-	c.began = time.Now()
 	c.failure, c.answer, c.reading = nil, nil, nil
-
+	began := time.Now()
+	if hook := cfg.Hooks.AttemptStart; hook != nil {
+		hook(ctx, c.attempts)
+	}
 	turn := routing.TurnFrom(ctx)
 	turn.Attempt, turn.Last = c.attempts, c.once || c.attempts > cfg.Retry.Max
 	ctx, cancel := context.WithCancelCause(routing.WithTurn(ctx, turn))
@@ -33,29 +42,39 @@ func (a attempts) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := a.r.send(req.WithContext(ctx), next)
 	watch.stop()
 	c.firstByte = time.Since(c.start)
-	if hook := cfg.Hooks.Attempt; hook != nil {
-		info := AttemptInfo{Attempt: c.attempts, Err: err, FirstByte: time.Since(c.began)}
+	if err != nil {
+		err = watch.explain(err)
+	}
+	if hook := cfg.Hooks.AttemptEnd; hook != nil {
+		info := AttemptInfo{Attempt: c.attempts, Err: err, FirstByte: time.Since(began)}
 		if err == nil {
-			info.StatusCode = res.StatusCode
+			info.StatusCode, info.Header = res.StatusCode, res.Header
 		}
 		hook(ctx, info)
 	}
 	if err != nil {
-		err = watch.explain(err)
 		cancel(nil)
+		if slots != nil {
+			slots.Release(1)
+		}
 		return nil, err
 	}
-	limit := cfg.Limits.ResponseBytes
-	if res.StatusCode >= 300 {
-		limit = min(limit, maxFailureBody)
+	body := &attemptBody{rc: res.Body, watch: watch, slots: slots, idle: cfg.Limits.Idle, limit: cfg.Limits.ResponseBytes, failed: res.StatusCode >= 300}
+	if body.failed {
+		body.limit = min(body.limit, maxFailureBody)
+		watch.start(failureTime)
 	}
-	res.Body = &attemptBody{rc: res.Body, watch: watch, idle: cfg.Limits.Idle, left: limit, limit: limit, failed: res.StatusCode >= 300}
+	body.left = body.limit
+	res.Body = body
 	return res, nil
 }
 
-// maxFailureBody bounds what is read of a response that is no answer; what is beyond
-// it is left out.
-const maxFailureBody = 1 << 20
+// maxFailureBody and failureTime bound what is read of a response that is no answer;
+// what is beyond them is left out.
+const (
+	maxFailureBody = 1 << 20
+	failureTime    = 10 * time.Second
+)
 
 // watch ends an attempt that takes too long.
 type watch struct {
@@ -101,6 +120,7 @@ func (w *watch) explain(err error) error {
 type attemptBody struct {
 	rc          io.ReadCloser
 	watch       *watch
+	slots       *semaphore.Weighted
 	idle        time.Duration
 	left, limit int64
 	failed      bool // not an answer: cut at the limit, without an error
@@ -129,6 +149,9 @@ func (b *attemptBody) Read(p []byte) (int, error) {
 }
 
 func (b *attemptBody) read(p []byte) (int, error) {
+	if b.failed {
+		return b.rc.Read(p)
+	}
 	b.watch.start(b.idle)
 	n, err := b.rc.Read(p)
 	b.watch.stop()
@@ -146,6 +169,9 @@ func (b *attemptBody) Close() error {
 	err := b.rc.Close()
 	b.watch.stop()
 	b.watch.cancel(nil)
+	if b.slots != nil {
+		b.slots.Release(1)
+	}
 	return err
 }
 

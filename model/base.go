@@ -9,6 +9,7 @@ import (
 	"github.com/homing-go/homing/routing"
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
+	"golang.org/x/sync/semaphore"
 )
 
 // Base is the client for OpenAI-compatible servers. It sends the session of the
@@ -24,6 +25,9 @@ type Base struct {
 	baseURL    *url.URL
 	seenURL    atomic.Pointer[url.URL] // a target of the last request, where the base URL is not known
 	idle       func()
+	budget     *bucket
+	retry      *retrier
+	slots      *semaphore.Weighted // nil: no limit
 }
 
 var _ Client = (*Base)(nil)
@@ -39,7 +43,8 @@ func New(cfg Config) (*Base, error) {
 	if cfg, err = cfg.withDefaults(); err != nil {
 		return nil, err
 	}
-	b := &Base{cfg: cfg, ownOptions: true, baseURL: u}
+	b := newBase(cfg)
+	b.ownOptions, b.baseURL = true, u
 	client := new(http.Client)
 	if cfg.HTTPClient != nil {
 		*client = *cfg.HTTPClient
@@ -49,7 +54,8 @@ func New(cfg Config) (*Base, error) {
 	}
 	b.route = b.newRoute(client.Transport)
 	b.idle = b.route.CloseIdleConnections
-	client.Transport = newRetrier(b, func(req *http.Request, _ nextFunc) (*http.Response, error) { return b.route.RoundTrip(req) })
+	b.retry = newRetrier(b, func(req *http.Request, _ nextFunc) (*http.Response, error) { return b.route.RoundTrip(req) })
+	client.Transport = b.retry
 	client.CheckRedirect = keepMethod(client.CheckRedirect)
 	opts := []option.RequestOption{
 		option.WithMiddleware(b.enter), option.WithBaseURL(cfg.BaseURL), option.WithHTTPClient(client), option.WithMaxRetries(0),
@@ -59,6 +65,14 @@ func New(cfg Config) (*Base, error) {
 	}
 	b.api = openai.Client{Options: opts}
 	return b, nil
+}
+
+func newBase(cfg Config) *Base {
+	b := &Base{cfg: cfg, budget: newBucket(cfg.Retry.ClientBudget, 0.1, 1)}
+	if n := cfg.Limits.InFlight; n > 0 {
+		b.slots = semaphore.NewWeighted(int64(n)) // first come, first served
+	}
+	return b
 }
 
 func (b *Base) newRoute(base http.RoundTripper) *routing.Transport {
@@ -75,15 +89,17 @@ func (b *Base) Generate(ctx context.Context, req *Request) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	answer, err := c.generate()
+	b.done(c, answer, err)
+	return answer, err
+}
+
+func (c *call) generate() (*Response, error) {
 	res, err := c.post()
 	if err != nil {
 		return nil, err
 	}
-	answer, err := c.outcome(res)
-	if err == nil {
-		b.count(c, answer)
-	}
-	return answer, err
+	return c.outcome(res)
 }
 
 // Stream implements [Client]. Errors are those of Generate, and one that is
@@ -95,14 +111,8 @@ func (b *Base) Stream(ctx context.Context, req *Request) *Stream {
 		if err != nil {
 			return nil, err
 		}
-		res, err := c.post()
-		if err != nil {
-			return nil, err
-		}
-		answer, err := c.handOut(res, yield)
-		if err == nil {
-			b.count(c, answer)
-		}
+		answer, err := c.stream(yield)
+		b.done(c, answer, err)
 		return answer, err
 	})
 }
@@ -119,9 +129,20 @@ func (c *call) post() (*http.Response, error) {
 	return res, nil
 }
 
-// count tells the audit what the prefix cache gave.
-func (b *Base) count(c *call, answer *Response) {
-	if b.cfg.Audit == nil || !answer.Usage.HasCached {
+// done tells the observers, and the audit what the prefix cache gave.
+func (b *Base) done(c *call, answer *Response, err error) {
+	if err == nil {
+		b.budget.give()
+		budgetFrom(c.ctx, b.cfg.Retry).give()
+	}
+	if hook := b.cfg.Hooks.Done; hook != nil {
+		info := CallInfo{Err: err}
+		if err == nil {
+			info.Finish, info.Usage, info.Timing = answer.Finish, answer.Usage, answer.Timing
+		}
+		hook(c.ctx, info)
+	}
+	if err != nil || b.cfg.Audit == nil || !answer.Usage.HasCached {
 		return
 	}
 	if s, ok := routing.FromContext(c.ctx); ok {

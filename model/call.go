@@ -15,16 +15,16 @@ type call struct {
 	base *Base
 	ctx  context.Context //nolint:containedctx // a call lives inside one method call
 	// req and body are nil for a call through [Base.API].
-	req    *Request
-	body   *body
-	stream bool
-	start  time.Time
-	origin string
-	static map[string]bool // headers that were set as options
+	req     *Request
+	body    *body
+	streams bool
+	start   time.Time
+	origin  string
+	static  map[string]bool // headers that were set as options
 
 	once      bool // the body cannot be sent twice
+	spent     bool // a budget of retries is used up
 	attempts  int
-	began     time.Time // of the last attempt
 	firstByte time.Duration
 	failure   *Error // what the last attempt's response or body said
 	answer    *Response
@@ -50,7 +50,7 @@ func (b *Base) newCall(ctx context.Context, req *Request, stream bool) (*call, e
 	if req.Messages.Len() == 0 {
 		return nil, &RequestError{Field: "Messages", Reason: "there is none; begin with a system or a user message"}
 	}
-	c := &call{base: b, req: req, stream: stream, start: time.Now()}
+	c := &call{base: b, req: req, streams: stream, start: time.Now()}
 	turn := routing.TurnFrom(ctx)
 	if turn.Model == "" {
 		turn.Model = b.cfg.Model
@@ -79,7 +79,7 @@ func (c *call) tail() ([]byte, error) {
 	b := make([]byte, 0, 512+len(c.req.Tools.JSON()))
 	b = append(b, `{"model":`...)
 	b = rawjson.AppendQuoted(b, c.base.cfg.Model)
-	if c.stream {
+	if c.streams {
 		b = append(b, `,"stream":true`...)
 		if _, ok := c.req.Extra["stream_options"]; !ok {
 			b = append(b, `,"stream_options":{"include_usage":true}`...)
@@ -117,7 +117,7 @@ func (b *Base) enter(req *http.Request, next func(*http.Request) (*http.Response
 	}
 	c.note(req)
 	req.Header.Set("Content-Type", "application/json")
-	if c.stream {
+	if c.streams {
 		req.Header.Set("Accept", "text/event-stream")
 	}
 	c.body.install(req)

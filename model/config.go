@@ -49,6 +49,15 @@ type Retry struct {
 	// MaxRetryAfter is the longest wait that a server may ask for by Retry-After. When
 	// it asks for more, the call ends. 0 means 2 minutes.
 	MaxRetryAfter time.Duration
+	// ClientBudget bounds the attempts that all calls of the client may make beyond
+	// their first ones: each takes one, and one comes back with every tenth answer and
+	// every second. TrajectoryBudget does so for each [Trajectory], where one comes back
+	// with every turn. 0 means 100 and 20, negative no bound.
+	ClientBudget, TrajectoryBudget int
+	// Resend makes a stream that was cut after its first event go out again, within the
+	// same budget. The events begin anew behind one of the kind [EventRestart]; whoever
+	// collects them must forget what came before it.
+	Resend bool
 }
 
 // Limits bound what one answer may cost. 0 means the default, a negative duration
@@ -62,6 +71,9 @@ type Limits struct {
 	// for the next bytes of a body; default 10 and 5 minutes. The total is bounded by
 	// the context.
 	FirstByte, Idle time.Duration
+	// InFlight is how many requests may be under way at a time; more wait for their turn
+	// in the order in which they came. 0 means no limit.
+	InFlight int
 }
 
 // A ConfigError names the setting that cannot be used, and why.
@@ -97,6 +109,8 @@ func (c Config) withDefaults() (Config, error) {
 	defaultTo(&c.Retry.MinWait, 500*time.Millisecond)
 	defaultTo(&c.Retry.MaxWait, max(8*time.Second, c.Retry.MinWait))
 	defaultTo(&c.Retry.MaxRetryAfter, 2*time.Minute)
+	defaultTo(&c.Retry.ClientBudget, 100)
+	defaultTo(&c.Retry.TrajectoryBudget, 20)
 	defaultTo(&c.Limits.ResponseBytes, 256<<20)
 	defaultTo(&c.Limits.LineBytes, 64<<20)
 	defaultTo(&c.Limits.FirstByte, 10*time.Minute)
@@ -110,6 +124,7 @@ func (c Config) withDefaults() (Config, error) {
 		{"Retry.MaxRetryAfter", int64(c.Retry.MaxRetryAfter)},
 		{"Limits.ResponseBytes", c.Limits.ResponseBytes},
 		{"Limits.LineBytes", int64(c.Limits.LineBytes)},
+		{"Limits.InFlight", int64(c.Limits.InFlight)},
 	} {
 		if limit.value < 0 {
 			return c, &ConfigError{Field: limit.field, Reason: fmt.Sprintf("%d is negative; use 0 for the default", limit.value)}

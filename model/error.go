@@ -14,8 +14,8 @@ import (
 // errors.Is(err, model.KindRateLimited) asks for it.
 type Kind int
 
-// The kinds of failure. Only rate limited, overloaded, server, truncated and
-// transport failures are tried again.
+// The kinds of failure. Only rate limited, overloaded, server, truncated, timeout,
+// transport and output failures are tried again.
 const (
 	// KindBadRequest: the server refuses the request as it is.
 	KindBadRequest Kind = iota + 1
@@ -41,13 +41,16 @@ const (
 	KindTimeout
 	// KindTransport: no connection, or it broke.
 	KindTransport
+	// KindOutput: the server could not parse what the model wrote, as llama.cpp and
+	// Ollama say with status 500. Another sample may do.
+	KindOutput
 	// KindCanceled: the caller's context was canceled.
 	KindCanceled
 )
 
 var kindNames = [...]string{
 	"unknown failure", "bad request", "context length exceeded", "not authorized", "not found", "rate limited",
-	"overloaded", "server failure", "unusable response", "truncated answer", "timeout", "transport failure", "canceled",
+	"overloaded", "server failure", "unusable response", "truncated answer", "timeout", "transport failure", "model output not understood by the server", "canceled",
 }
 
 func (k Kind) Error() string {
@@ -81,14 +84,18 @@ type Error struct {
 	Body []byte
 	// RetryAfter is the wait that the server asked for.
 	RetryAfter time.Duration
+	// ContextLimit and ContextTokens are the numbers of a context-length failure, where
+	// the server told them: what the model takes, and what the request would need.
+	ContextLimit, ContextTokens int
 	// Attempts is how often the request went out.
 	Attempts int
 	// RequestID is the server's x-request-id.
 	RequestID string
 	Header    http.Header
 
-	detail string
-	cause  error
+	detail      string
+	budgetSpent bool
+	cause       error
 }
 
 // Error names the kind, the status, the code and the attempts.
@@ -108,6 +115,12 @@ func (e *Error) Error() string {
 	}
 	if e.Attempts > 1 {
 		parts = append(parts, fmt.Sprintf("%d attempts", e.Attempts))
+	}
+	if e.ContextLimit > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d tokens", e.ContextTokens, e.ContextLimit))
+	}
+	if e.budgetSpent {
+		parts = append(parts, "the budget of retries is spent")
 	}
 	if e.RetryAfter > 0 {
 		parts = append(parts, fmt.Sprintf("retry after %v", e.RetryAfter))

@@ -9,6 +9,8 @@ const (
 	EventText EventKind = iota + 1
 	EventReasoning
 	EventToolCall
+	// EventRestart tells that the answer begins anew, see [Retry.Resend].
+	EventRestart
 )
 
 // An Event is one increment of a streamed answer. Events are for showing

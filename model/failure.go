@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/homing-go/homing/internal/rawjson"
@@ -117,24 +119,52 @@ func (e *Error) readMessage(text []byte) {
 	e.refine()
 }
 
-// refine finds the failures that servers hide behind a plain 400.
+// refine finds the failures that servers hide behind a status that says little.
 func (e *Error) refine() {
-	if e.Kind != KindBadRequest && e.StatusCode != http.StatusRequestEntityTooLarge {
+	text := strings.ToLower(e.Message + " " + e.Type + " " + e.Code)
+	switch e.Kind {
+	case KindBadRequest, KindServer:
+	default:
 		return
 	}
-	text := strings.ToLower(e.Message)
-	for _, sign := range [...]string{
+	switch {
+	case containsAny(text, contextSigns):
+		e.Kind = KindContextLength
+		e.ContextLimit, e.ContextTokens = number(contextLimit, e.Message), number(contextTokens, e.Message)
+	case e.Kind == KindServer && containsAny(text, outputSigns):
+		e.Kind = KindOutput
+	}
+}
+
+// What servers say, in lower case: OpenAI, vLLM, SGLang, llama.cpp, Ollama.
+var (
+	contextSigns = []string{
 		"maximum context length", "context length", "context window", "available context size", "exceed_context_size",
-		"input is too long", "prompt is too long", "longer than the model's", "requested token count exceeds", "max_model_len",
-	} {
-		if strings.Contains(text, sign) || strings.Contains(strings.ToLower(e.Type), sign) {
-			e.Kind = KindContextLength
-			return
+		"input is too long", "prompt is too long", "requested token count exceeds", "context_length_exceeded",
+	}
+	outputSigns = []string{
+		"failed to parse tool call", "error parsing tool call", "failed to parse input at pos", "failed to parse messages: error parsing tool",
+		"invalid tool call arguments", "xml syntax error",
+	}
+	contextLimit  = regexp.MustCompile(`(?i)context (?:length|size|window)(?: of the model)?(?: is| of|:)?(?: only)? ?\(?(\d+)`)
+	contextTokens = regexp.MustCompile(`(?i)(?:requested|request has|input|resulted in|prompt has|request|prompt contains)(?: a total of)? \(?(\d+)(?: input| prompt)? tokens`)
+)
+
+func containsAny(text string, signs []string) bool {
+	for _, sign := range signs {
+		if strings.Contains(text, sign) {
+			return true
 		}
 	}
-	if e.Code == "context_length_exceeded" {
-		e.Kind = KindContextLength
+	return false
+}
+
+func number(form *regexp.Regexp, text string) int {
+	if m := form.FindStringSubmatch(text); m != nil {
+		n, _ := strconv.Atoi(m[1]) // too long a number is none
+		return n
 	}
+	return 0
 }
 
 // readFailure is a body that broke off.
@@ -184,13 +214,13 @@ func (c *call) fail(err error) error {
 		}
 	}
 	if failure != nil {
-		failure.Attempts = c.attempts
+		failure.Attempts, failure.budgetSpent = c.attempts, c.spent
 		return failure
 	}
 	if permanent(err) {
 		return err
 	}
-	return &Error{Kind: KindTransport, Attempts: c.attempts, cause: err}
+	return &Error{Kind: KindTransport, Attempts: c.attempts, budgetSpent: c.spent, cause: err}
 }
 
 func notSame(err, other error) error {

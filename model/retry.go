@@ -102,10 +102,13 @@ func (r *retrier) check(ctx context.Context, res *http.Response, err error) (boo
 	if res.StatusCode < 400 {
 		return false, nil
 	}
-	if kind := kindOf(res.StatusCode); !retryableStatus(res) || !r.again(ctx, c, kind, res) {
+	if c.failure == nil {
+		c.readFailure(res)
+	}
+	if !retryableStatus(res) || c.failure.Kind == KindContextLength {
 		return false, nil
 	}
-	return true, nil
+	return r.again(ctx, c, c.failure, res), nil
 }
 
 // again tells whether the budget has another attempt, and whether the server allows
@@ -118,20 +121,24 @@ func (r *retrier) again(ctx context.Context, c *call, why error, res *http.Respo
 	if wait > r.base.cfg.Retry.MaxRetryAfter {
 		return false
 	}
+	info := RetryInfo{Attempt: c.attempts, Kind: KindTransport, RetryAfter: wait}
+	var failure *Error
+	if errors.As(why, &failure) {
+		info.Kind, info.StatusCode = failure.Kind, failure.StatusCode
+	}
+	if c.spent = !budgetFrom(ctx, r.base.cfg.Retry).take(); c.spent {
+		return false
+	}
+	// That a model wrote what its server cannot parse says nothing about the server.
+	if c.spent = info.Kind != KindOutput && !r.base.budget.take(); c.spent {
+		return false
+	}
+	if hook := r.base.cfg.Hooks.Retry; hook != nil {
+		hook(ctx, info)
+	}
 	if logger := r.base.cfg.Logger; logger != nil {
-		status := 0
-		if res != nil {
-			status = res.StatusCode
-		}
-		kind := KindTransport
-		var failure *Error
-		if errors.As(why, &failure) {
-			kind = failure.Kind
-		} else {
-			errors.As(why, &kind)
-		}
 		logger.LogAttrs(ctx, slog.LevelWarn, "model: attempt failed, trying again",
-			slog.Int("attempt", c.attempts), slog.Int("status", status), slog.String("kind", kind.Error()))
+			slog.Int("attempt", info.Attempt), slog.Int("status", info.StatusCode), slog.String("kind", info.Kind.Error()))
 	}
 	return true
 }
@@ -197,7 +204,7 @@ func foreign(c *call, err error) bool {
 
 func retryableKind(k Kind) bool {
 	switch k {
-	case KindRateLimited, KindOverloaded, KindServer, KindTruncated, KindTransport, KindTimeout:
+	case KindRateLimited, KindOverloaded, KindServer, KindTruncated, KindTransport, KindTimeout, KindOutput:
 		return true
 	}
 	return false

@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -202,6 +203,40 @@ func whole(answer *Response, yield func(Event) bool) bool {
 		}
 	}
 	return true
+}
+
+// stream sends the call and hands the answer out, once more if that is asked for.
+func (c *call) stream(yield func(Event) bool) (*Response, error) {
+	for {
+		res, err := c.post()
+		if err != nil {
+			return nil, err
+		}
+		answer, err := c.handOut(res, yield)
+		if err == nil || !c.resend(err) {
+			return answer, err
+		}
+		if !yield(Event{Kind: EventRestart}) {
+			return nil, ErrAbandoned
+		}
+	}
+}
+
+// resend waits for the next attempt at a stream that was cut, if there may be one.
+func (c *call) resend(err error) bool {
+	retry := c.base.retry
+	var failure *Error
+	if !c.base.cfg.Retry.Resend || !errors.As(err, &failure) || !retryableKind(failure.Kind) || !retry.again(c.ctx, c, err, nil) {
+		return false
+	}
+	timer := time.NewTimer(retry.backoff(0, 0, c.attempts-1, nil))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-c.ctx.Done():
+		return false
+	}
 }
 
 // handOut hands out the answer that the SDK handed up in res.

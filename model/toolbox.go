@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // A Toolbox is a set of tools that can be called by name. It is immutable and safe for
@@ -37,6 +39,10 @@ func (b *Toolbox) Tools() *Tools { return b.tools }
 // The error is that of the context, once it is done; then the messages are incomplete
 // and of no use.
 func (b *Toolbox) Results(ctx context.Context, calls []ToolCall) ([]Message, error) {
+	return b.results(ctx, calls, 1)
+}
+
+func (b *Toolbox) results(ctx context.Context, calls []ToolCall, parallel int) ([]Message, error) {
 	unsound := make([]error, len(calls))
 	refused := false
 	for i, call := range calls {
@@ -44,23 +50,36 @@ func (b *Toolbox) Results(ctx context.Context, calls []ToolCall) ([]Message, err
 		refused = refused || unsound[i] != nil
 	}
 	results := make([]Message, len(calls))
-	for i, call := range calls {
-		text := "error: not carried out, because another call of this answer was refused"
-		switch {
-		case unsound[i] != nil:
-			text = "error: " + unsound[i].Error()
-		case !refused:
-			if err := ctx.Err(); err != nil {
-				return nil, err
+	if refused {
+		for i, call := range calls {
+			text := "error: not carried out, because another call of this answer was refused"
+			if unsound[i] != nil {
+				text = "error: " + unsound[i].Error()
 			}
-			var err error
-			if text, err = b.byName[call.Name].Call(ctx, call.Arguments); err != nil {
-				text = strings.TrimSpace(text + "\nerror: " + err.Error())
-			}
+			results[i] = ToolResult(call.ID, text)
 		}
-		results[i] = ToolResult(call.ID, text)
+		return results, ctx.Err()
 	}
+	var group errgroup.Group
+	group.SetLimit(max(parallel, 1))
+	for i, call := range calls {
+		group.Go(func() error {
+			if ctx.Err() == nil {
+				results[i] = b.call(ctx, call)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // what goes wrong is in the results
 	return results, ctx.Err()
+}
+
+func (b *Toolbox) call(ctx context.Context, call ToolCall) Message {
+	text, err := b.byName[call.Name].Call(ctx, call.Arguments)
+	if err != nil {
+		text = strings.TrimSpace(text + "\nerror: " + err.Error())
+	}
+	return ToolResult(call.ID, text)
 }
 
 func (b *Toolbox) check(call ToolCall) error {

@@ -30,6 +30,7 @@ type Trajectory struct {
 	session routing.Session
 	history *Transcript
 	busy    atomic.Bool
+	budget  trajectoryBudget
 
 	mu        sync.Mutex
 	committed Snapshot
@@ -86,6 +87,7 @@ func (t *Trajectory) turn(ctx context.Context, msgs []Message, send func(context
 	turn := routing.TurnFrom(ctx)
 	turn.Index = index + 1
 	ctx = routing.NewContext(routing.WithTurn(ctx, turn), t.session)
+	ctx = context.WithValue(ctx, budgetKey{}, &t.budget)
 	answer, err := send(ctx, &Request{Messages: t.history.Snapshot(), Tools: t.Tools, Params: t.Params, Extra: t.Extra})
 	if err != nil {
 		return nil, err
@@ -122,6 +124,20 @@ func (t *Trajectory) Fork(s routing.Session) *Trajectory {
 	fork := newTrajectory(t.client, s, t.Snapshot().fork())
 	fork.Tools, fork.Params, fork.Extra = t.Tools, t.Params, t.Extra
 	return fork
+}
+
+// Compact replaces the history, by a shorter telling of it, under the same session: the
+// trajectory stays on its backend, which reads the new history once.
+func (t *Trajectory) Compact(msgs ...Message) error {
+	if !t.busy.CompareAndSwap(false, true) {
+		return ErrBusy
+	}
+	defer t.busy.Store(false)
+	t.history = NewTranscript(msgs...)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.committed = t.history.Snapshot()
+	return nil
 }
 
 // Session returns the session that every request of the trajectory carries.

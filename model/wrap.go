@@ -27,16 +27,16 @@ func Wrap(api openai.Client, cfg Config) (*Base, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Base{cfg: cfg}
+	b := newBase(cfg)
 	b.route = b.newRoute(nil)
-	retry := newRetrier(b, func(req *http.Request, next nextFunc) (*http.Response, error) {
+	b.retry = newRetrier(b, func(req *http.Request, next nextFunc) (*http.Response, error) {
 		return b.route.Middleware(req, next)
 	})
 	b.api = openai.Client{Options: slices.Concat(
 		[]option.RequestOption{option.WithMiddleware(b.enter)},
 		api.Options,
 		[]option.RequestOption{option.WithMaxRetries(0), option.WithMiddleware(func(req *http.Request, next nextFunc) (*http.Response, error) {
-			return retry.do(req, guard(next))
+			return b.retry.do(req, guard(next))
 		})},
 	)}
 	return b, nil

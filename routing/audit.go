@@ -9,13 +9,18 @@ import (
 // An Audit counts which backends served each session, and what the prefix cache
 // gave, so that affinity can be proved. Plug it into [Transport.Audit]. It reads
 // response headers and never bodies; token numbers are told to it by [Audit.Tokens].
+// Each attempt counts as a request, retries and redirects too.
 //
-// The zero Audit is ready to use, by any number of goroutines. A session costs at
-// most 400 bytes besides its ID; above MaxSessions the oldest are forgotten, while
-// the totals of the [Report] keep what they were.
+// The zero Audit is ready to use, by any number of goroutines; its fields must not be
+// changed after the first request. A session costs at
+// most 400 bytes besides its ID; above MaxSessions those that were first seen longest
+// ago are forgotten, while the totals of the [Report] keep what they were.
+//
+// 4,096 backends are told apart. Requests that were served by others count as such
+// and prove nothing: a header that differs on every request reveals no backend.
 type Audit struct {
 	// Reveal names the response headers that tell the backend, the first that is
-	// present counts; nil means X-Served-By.
+	// present counts; nil means X-Served-By, and an empty list none.
 	Reveal []string
 	// MaxSessions bounds the sessions that are kept; 0 means 100,000.
 	MaxSessions int
@@ -25,49 +30,60 @@ type Audit struct {
 	order    []ID // a ring, oldest at next once it is full
 	next     int
 	total    Report
-	names    []string // of the backends, each once
-	served   []int    // requests by backend
-	numbers  map[string]int
+	backends backends
 }
 
 const (
-	defaultReveal      = "X-Served-By"
 	defaultMaxSessions = 100_000
-	// maxSessionBackends bounds the backends that are listed for one session, and
-	// maxBackends those that are told apart at all.
+	// maxSessionBackends bounds the backends that are listed for one session.
 	maxSessionBackends = 16
-	maxBackends        = 4096
-	otherBackend       = "(others)"
 )
 
 // sessionRecord is what is kept of a session.
 type sessionRecord struct {
 	requests, revealed, mismatches, own int
-	last                                int // number of the last backend
+	last                                int16 // number of the last backend
 	backends                            []int16
-	turn                                int
-	prompt                              int
-	cached, prior                       int
+
+	turn, prompt  int // the last turn that was told
+	hit, before   int // what that turn added to the two sums
+	cached, prior int
 }
 
 // Tokens tells the audit the prompt tokens of a turn and how many of them came from
 // the prefix cache. Turns are numbered from 1; 0 means the one after the last.
-// A turn that is told again replaces itself and is not counted twice.
+// A turn that is told again replaces itself and is not counted twice. A turn that is
+// neither the last one nor the next counts as the first of a new row. A session that
+// cannot travel is left out.
 func (a *Audit) Tokens(s Session, turn, prompt, cached int) {
+	if s.ID.fault() != "" {
+		return
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	r := a.record(s.ID)
-	if turn == 0 {
+	if turn <= 0 {
 		turn = r.turn + 1
 	}
-	if r.turn > 0 && turn == r.turn+1 {
-		hit := max(0, min(cached, r.prompt))
-		r.cached += hit
-		r.prior += r.prompt
-		a.total.CachedTokens += hit
-		a.total.PriorTokens += r.prompt
+	switch {
+	case turn == r.turn:
+		a.count(r, -r.hit, -r.before)
+	case r.turn > 0 && turn == r.turn+1:
+		r.before = r.prompt
+	default:
+		r.before = 0
 	}
+	r.hit = max(0, min(cached, r.before))
+	a.count(r, r.hit, r.before)
 	r.turn, r.prompt = turn, max(0, prompt)
+}
+
+// count adds to the sums of a session and to those of all.
+func (a *Audit) count(r *sessionRecord, cached, prior int) {
+	r.cached += cached
+	r.prior += prior
+	a.total.CachedTokens += cached
+	a.total.PriorTokens += prior
 }
 
 // Session returns what is known of one session.
@@ -99,10 +115,7 @@ func (a *Audit) Report() Report {
 	defer a.mu.Unlock()
 	total := a.total
 	total.Sessions = len(a.sessions)
-	total.Backends = make(map[string]int, len(a.names))
-	for i, name := range a.names {
-		total.Backends[name] = a.served[i]
-	}
+	total.Backends = a.backends.served()
 	for _, r := range a.sessions {
 		switch verdict(r.revealed, r.mismatches) {
 		case Stuck:
@@ -116,22 +129,25 @@ func (a *Audit) Report() Report {
 	return total
 }
 
-func (a *Audit) observe(attempt *Attempt, res *http.Response) {
-	backend := a.revealed(res)
+// observe notes an attempt; own tells that it came with a value of its own.
+func (a *Audit) observe(id ID, own bool, res *http.Response) {
+	name := a.revealed(res)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	r := a.record(attempt.Session.ID)
+	r := a.record(id)
 	r.requests++
 	a.total.Requests++
-	if attempt.own {
+	if own {
 		r.own++
 		a.total.Own++
 	}
-	if backend == "" {
+	if name == "" {
 		return
 	}
-	n := a.number(backend)
-	a.served[n]++
+	n, known := a.backends.count(name)
+	if !known {
+		return
+	}
 	if r.revealed > 0 && r.last != n {
 		r.mismatches++
 		a.total.Mismatches++
@@ -139,8 +155,8 @@ func (a *Audit) observe(attempt *Attempt, res *http.Response) {
 	r.revealed++
 	a.total.Revealed++
 	r.last = n
-	if len(r.backends) < maxSessionBackends && !slices.Contains(r.backends, int16(n)) {
-		r.backends = append(r.backends, int16(n)) //nolint:gosec // below maxBackends
+	if len(r.backends) < maxSessionBackends && !slices.Contains(r.backends, n) {
+		r.backends = append(r.backends, n)
 	}
 }
 
@@ -149,10 +165,10 @@ func (a *Audit) revealed(res *http.Response) string {
 		return ""
 	}
 	if a.Reveal == nil {
-		return res.Header.Get(defaultReveal)
+		return headerValue(res.Header, "X-Served-By")
 	}
 	for _, name := range a.Reveal {
-		if v := res.Header.Get(name); v != "" {
+		if v := headerValue(res.Header, name); v != "" {
 			return v
 		}
 	}
@@ -184,35 +200,13 @@ func (a *Audit) record(id ID) *sessionRecord {
 	return r
 }
 
-// number interns the name of a backend.
-func (a *Audit) number(name string) int {
-	n, ok := a.numbers[name]
-	if ok {
-		return n
-	}
-	if len(a.names) >= maxBackends-1 {
-		name = otherBackend
-		if n, ok = a.numbers[name]; ok {
-			return n
-		}
-	}
-	if a.numbers == nil {
-		a.numbers = make(map[string]int)
-	}
-	n = len(a.names)
-	a.numbers[name] = n
-	a.names = append(a.names, name)
-	a.served = append(a.served, 0)
-	return n
-}
-
 func (a *Audit) report(id ID, r *sessionRecord) SessionReport {
 	s := SessionReport{
 		ID: id, Requests: r.requests, Revealed: r.revealed, Mismatches: r.mismatches, Own: r.own,
 		CachedTokens: r.cached, PriorTokens: r.prior,
 	}
 	for _, n := range r.backends {
-		s.Backends = append(s.Backends, a.names[n])
+		s.Backends = append(s.Backends, a.backends.names[n])
 	}
 	return s
 }

@@ -1,8 +1,8 @@
 package routing
 
 import (
-	"errors"
 	"net/http"
+	"reflect"
 )
 
 // A Carrier is one way for a session to travel: in a header, in a member of the
@@ -10,6 +10,9 @@ import (
 // Implementations are safe for concurrent use; embed [None] and write the methods
 // you need. What a carrier learns it keys by session, origin and model, bounds, and
 // lets expire, since a trajectory may go away without [Carrier.End].
+//
+// Carriers are told apart by ==; a pointer, or a struct of comparable fields, lets
+// [Wrap] and [InBody] recognise one that is there already.
 type Carrier interface {
 	// Members returns the members of a JSON request body that carry s. It depends
 	// on nothing but its arguments, so that the body is the same on every attempt;
@@ -18,8 +21,10 @@ type Carrier interface {
 	// Head writes onto the head of a request before each attempt. An error is
 	// permanent: the request fails with a *[CarrierError] and is not sent.
 	Head(a *Attempt) error
-	// Observe sees the outcome of each attempt, once. It may change the header of
-	// res (a cookie carrier takes its Set-Cookie out) and never reads the body.
+	// Observe is called exactly once after each Head that returned nil, with the
+	// outcome of the attempt; if it could not be sent res is nil and err tells why.
+	// It may change the header of res (a cookie carrier takes its Set-Cookie out)
+	// and never reads the body.
 	Observe(a *Attempt, res *http.Response, err error)
 	// End is called when the trajectory is over. It tells the router, if it has a
 	// way to be told, and forgets what was learned.
@@ -50,60 +55,20 @@ type Member struct {
 	Value []byte
 }
 
-// A CarrierError is a failure of a carrier. The request was not sent, and it is of
-// no use to try it again.
+// A CarrierError is a failure to write the session onto a request. The request was
+// not sent, and it is of no use to try it again.
 type CarrierError struct {
 	Err error
 }
 
 func (e *CarrierError) Error() string { return "routing: carrier: " + e.Err.Error() }
 
-// Unwrap returns the carrier's own error.
+// Unwrap returns the carrier's own error, or that of [Transport.Conflict].
 func (e *CarrierError) Unwrap() error { return e.Err }
 
-// Join returns a carrier that does what all of cs do, in their order; nil ones are
-// left out. End asks all of them, whatever errors come.
-func Join(cs ...Carrier) Carrier {
-	j := new(joined)
-	for _, c := range cs {
-		if c != nil {
-			j.carriers = append(j.carriers, c)
-		}
-	}
-	return j
-}
-
-type joined struct {
-	carriers []Carrier
-}
-
-func (j *joined) Members(s Session, t Turn) []Member {
-	var members []Member
-	for _, c := range j.carriers {
-		members = append(members, c.Members(s, t)...)
-	}
-	return members
-}
-
-func (j *joined) Head(a *Attempt) error {
-	for _, c := range j.carriers {
-		if err := c.Head(a); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (j *joined) Observe(a *Attempt, res *http.Response, err error) {
-	for _, c := range j.carriers {
-		c.Observe(a, res, err)
-	}
-}
-
-func (j *joined) End(a *Attempt) error {
-	var errs []error
-	for _, c := range j.carriers {
-		errs = append(errs, c.End(a))
-	}
-	return errors.Join(errs...)
+// sameCarrier compares without a panic: a type may be comparable and a value in one
+// of its interface fields not be.
+func sameCarrier(a, b Carrier) bool {
+	return reflect.TypeOf(a) == reflect.TypeOf(b) &&
+		reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }

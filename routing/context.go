@@ -19,15 +19,17 @@ type sessionValue struct {
 	without bool
 }
 
-// NewContext returns a context whose requests belong to s.
+// NewContext returns a context whose requests belong to s, whatever ctx said before:
+// the innermost of NewContext and [Without] counts. A session that cannot travel is
+// met by [Check].
 func NewContext(ctx context.Context, s Session) context.Context {
 	return context.WithValue(ctx, sessionKey{}, &sessionValue{session: s})
 }
 
-// FromContext returns the session of ctx. There is none under [Without], and in a
-// nil context.
+// FromContext returns the session of ctx. There is none under [Without], in a nil
+// context, and where the innermost session has the zero ID.
 func FromContext(ctx context.Context) (Session, bool) {
-	if v := valueFrom(ctx); v != nil && !v.without {
+	if v := valueFrom(ctx); v != nil && v.session.ID != "" {
 		return v.session, true
 	}
 	return Session{}, false

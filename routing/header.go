@@ -18,10 +18,11 @@ const (
 // lower case). On error the carrier is not nil: it fails every request with that
 // error, so that it cannot be overlooked.
 //
-// A name is an RFC 9110 token of at most 128 bytes and none of those that HTTP
-// itself needs, such as Authorization or Host. Names with an underscore are refused
-// because common proxies drop them without a word; see [HeaderConfig]. Of names that
-// differ only in case the first counts; at most 16 may be left.
+// A name is an RFC 9110 token of at most 128 bytes and none of those that HTTP and
+// its clients use themselves, such as Authorization, Host or User-Agent. Names with an
+// underscore are refused because common proxies drop them without a word; see
+// [HeaderConfig]. Of names that differ only in case the first counts; at most 16 may
+// be left. The error is a *[HeaderError].
 func Header(names ...string) (Carrier, error) {
 	return HeaderConfig{Names: names}.Carrier()
 }
@@ -38,23 +39,25 @@ type HeaderConfig struct {
 func (c HeaderConfig) Carrier() (Carrier, error) {
 	h := new(headers)
 	for _, name := range c.Names {
-		if err := c.check(name); err != nil {
+		err := c.check(name)
+		switch {
+		case err == nil && h.has(name):
+			continue
+		case err == nil && len(h.names) == maxHeaderNames:
+			err = &HeaderError{Reason: fmt.Sprintf("%d names, the limit is %d different ones; leave some out", len(c.Names), maxHeaderNames)}
+		}
+		if err != nil {
 			return failing{err: err}, err
 		}
-		if !h.has(name) {
-			h.names = append(h.names, name)
-		}
-	}
-	if n := len(h.names); n > maxHeaderNames {
-		err := &HeaderError{Reason: fmt.Sprintf("%d names, the limit is %d", n, maxHeaderNames)}
-		return failing{err: err}, err
+		h.names = append(h.names, name)
 	}
 	return h, nil
 }
 
 // A HeaderError tells why a header name cannot carry a session.
 type HeaderError struct {
-	// Name is the name that was refused, cut at 128 bytes; "" if there are too many.
+	// Name is the name that was refused, cut at 128 bytes; "" if it was empty and if
+	// there are too many.
 	Name   string
 	Reason string
 }
@@ -71,33 +74,50 @@ func (c HeaderConfig) check(name string) error {
 		return &HeaderError{Name: name[:min(len(name), maxHeaderName)], Reason: fmt.Sprintf(format, args...)}
 	}
 	if name == "" {
-		return &HeaderError{Reason: "a name is empty"}
+		return &HeaderError{Reason: "a name is empty; leave it out, or use " + DefaultHeader}
 	}
 	if len(name) > maxHeaderName {
-		return refuse("%d bytes, the limit is %d", len(name), maxHeaderName)
+		return refuse("it has %d bytes, the limit is %d; choose a shorter one, such as %s", len(name), maxHeaderName, DefaultHeader)
 	}
-	for i := range len(name) {
-		if !isToken(name[i]) {
-			return refuse("byte %d is %q, which RFC 9110 does not allow in a name", i, name[i])
+	for i, r := range name {
+		if !isToken(r) {
+			return refuse("it has %+q at byte %d, which RFC 9110 does not allow; use letters, digits and \"-\"", r, i)
 		}
 	}
-	if strings.Contains(name, "_") && !c.Underscore {
-		return refuse("common proxies drop names with an underscore; use %q, or set HeaderConfig.Underscore", strings.ReplaceAll(name, "_", "-"))
-	}
-	if isReserved(name) {
+	dashed := strings.ReplaceAll(name, "_", "-")
+	if isReserved(dashed) { // with "_" too: CGI and its heirs take the two for one
 		return refuse("HTTP or its clients use this name themselves; choose another, such as %s", DefaultHeader)
+	}
+	if dashed != name && !c.Underscore {
+		return refuse("common proxies drop names with an underscore; use %q, or set HeaderConfig.Underscore", dashed)
 	}
 	return nil
 }
 
-func isToken(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
+func isToken(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
 
+// isTokenString reports whether s is one RFC 9110 token.
+func isTokenString(s string) bool {
+	for _, r := range s {
+		if !isToken(r) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// isReserved tells the names that would break the request or never carry a session:
+// those of credentials, that net/http writes or acts on itself, that end at the next
+// hop, that SDKs always set (set if absent would send nothing), and those under which a
+// server gives the answer to turn 1 again on turn 2.
 func isReserved(name string) bool {
 	switch strings.ToLower(name) {
 	case "authorization", "proxy-authorization", "cookie", "host", "content-length", "content-type", "content-encoding",
-		"transfer-encoding", "connection", "upgrade", "te", "trailer", "accept":
+		"transfer-encoding", "connection", "upgrade", "te", "trailer", "accept",
+		"api-key", "x-api-key", "keep-alive", "proxy-connection", "expect", "accept-encoding", "user-agent", "referer",
+		"idempotency-key", "x-idempotency-key":
 		return true
 	}
 	return false
@@ -119,8 +139,11 @@ func (h *headers) has(name string) bool {
 }
 
 func (h *headers) Head(a *Attempt) error {
+	if err := a.Session.ID.check(); err != nil { // a carrier before this one can write into a.Session
+		return err
+	}
 	for _, name := range h.names {
-		a.SetHeader(name, string(a.Session.ID))
+		a.setHeader(name, string(a.Session.ID))
 	}
 	return nil
 }

@@ -65,8 +65,13 @@ func ParseID(s string) (ID, error) {
 	return id, nil
 }
 
-// UnmarshalText is [ParseID], for JSON and other encodings.
+// UnmarshalText is [ParseID], for JSON and other encodings. The empty text is the
+// zero ID, so that every Session comes back as it was written.
 func (id *ID) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*id = ""
+		return nil
+	}
 	parsed, err := ParseID(string(text))
 	if err != nil {
 		return err
@@ -76,18 +81,26 @@ func (id *ID) UnmarshalText(text []byte) error {
 }
 
 func (id ID) check() error {
+	if fault := id.fault(); fault != "" {
+		return &IDError{Reason: fault}
+	}
+	return nil
+}
+
+// fault tells why id cannot travel; "" if it can.
+func (id ID) fault() string {
 	switch {
 	case id == "":
-		return &IDError{Reason: "it is empty"}
+		return "it is empty; use NewID or Derive"
 	case len(id) > maxID:
-		return &IDError{Reason: fmt.Sprintf("it has %d bytes, the limit is %d; use Derive for long names", len(id), maxID)}
+		return fmt.Sprintf("it has %d bytes, the limit is %d; use Derive for long names", len(id), maxID)
 	}
 	for i := range len(id) {
 		if c := id[i]; c <= ' ' || c > '~' {
-			return &IDError{Reason: fmt.Sprintf("byte %d is %#02x, only visible ASCII can travel", i, c)}
+			return fmt.Sprintf("byte %d is 0x%02x, only visible ASCII can travel; use Derive for other text", i, c)
 		}
 	}
-	return nil
+	return ""
 }
 
 // An IDError tells why an ID cannot travel. It does not show the ID, which is not

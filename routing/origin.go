@@ -23,13 +23,30 @@ func originOf(u *url.URL) string {
 	return scheme + "://" + host
 }
 
-// firstOf follows a chain of redirects back to the request that began it. net/http
-// notes in each redirected request the response that caused it.
-func firstOf(req *http.Request) *http.Request {
-	for req.Response != nil && req.Response.Request != nil {
-		req = req.Response.Request
+// maxRedirects bounds a walk over responses that someone linked into a ring.
+const maxRedirects = 1000
+
+// firstOf follows a chain of redirects back to the request that began it, and counts
+// the redirects. net/http notes in each redirected request the response that caused
+// it. The first request is nil where the chain does not lead to it.
+func firstOf(req *http.Request) (first *http.Request, redirects int) {
+	for first = req; first != nil && first.Response != nil; redirects++ {
+		if redirects == maxRedirects {
+			return nil, redirects
+		}
+		first = first.Response.Request
 	}
-	return req
+	return first, redirects
+}
+
+// inOrigin reports whether req goes to the origin of the first request of its chain
+// of redirects. If that is not known it is another one.
+func inOrigin(req *http.Request) bool {
+	if req.Response == nil {
+		return true
+	}
+	first, _ := firstOf(req)
+	return first != nil && originOf(first.URL) == originOf(req.URL)
 }
 
 func closeBody(req *http.Request) {

@@ -12,10 +12,10 @@ import (
 func Preset(name string, args ...string) (Carrier, error) {
 	switch {
 	case name != "generic":
-		err := fmt.Errorf("routing: no preset is named %q: there is %q", name, "generic")
+		err := fmt.Errorf("routing: no preset is named %q; there is %q", name, "generic")
 		return failing{err: err}, err
 	case len(args) > 0:
-		err := fmt.Errorf("routing: preset %q takes no arguments, got %q", name, strings.Join(args, " "))
+		err := fmt.Errorf("routing: preset %q takes no arguments, got %q; Header takes names", name, strings.Join(args, " "))
 		return failing{err: err}, err
 	}
 	return generic, nil

@@ -4,11 +4,12 @@ package routing
 type Verdict int
 
 const (
-	// Unknown: fewer than two requests told their backend.
+	// Unknown means that fewer than two requests told their backend.
 	Unknown Verdict = iota
-	// Stuck: all requests that told their backend were served by the same one.
+	// Stuck means that all requests that told their backend had the same one.
 	Stuck
-	// Moved: at least one was served by another backend than the one before it.
+	// Moved means that at least one was served by another backend than the one
+	// before it.
 	Moved
 )
 
@@ -31,7 +32,7 @@ type SessionReport struct {
 	Revealed int
 	// Mismatches were served by another backend than the session's previous one.
 	Mismatches int
-	// Own came with a routing value of their own.
+	// Own came with another routing value of their own.
 	Own int
 	// Backends are those that served the session, by first use; at most 16 are listed.
 	Backends []string
@@ -54,7 +55,8 @@ type Report struct {
 	Sessions, Forgotten int
 	// Stuck, Moved and Unknown count the kept sessions by verdict.
 	Stuck, Moved, Unknown int
-	// Backends counts requests by backend.
+	// Backends counts requests by backend; those above the limit of [Audit] are under
+	// "(others)". A name of more than 128 bytes is cut and ends in its hash.
 	Backends                  map[string]int
 	CachedTokens, PriorTokens int
 }

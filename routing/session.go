@@ -38,16 +38,20 @@ func (s Session) root() ID {
 	return s.ID
 }
 
+// check is asked before each request. Parent and root travel with some carriers, so
+// they are held to what the ID is held to.
 func (s Session) check() error {
 	if err := s.ID.check(); err != nil {
 		return err
 	}
-	for _, id := range [...]ID{s.Parent, s.Root} {
-		if id == "" {
-			continue
+	if s.Parent != "" {
+		if fault := s.Parent.fault(); fault != "" {
+			return &IDError{Reason: "of the parent, " + fault}
 		}
-		if err := id.check(); err != nil {
-			return err
+	}
+	if s.Root != "" {
+		if fault := s.Root.fault(); fault != "" {
+			return &IDError{Reason: "of the root, " + fault}
 		}
 	}
 	return nil

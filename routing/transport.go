@@ -27,8 +27,14 @@ const (
 //
 // The caller's request is cloned, never changed, and its body is closed even when it
 // is not sent. A header that the request has already is left as it is. A redirect to
-// another origin than that of its first request carries nothing. A session that
-// cannot travel, and a carrier that fails, end the request before it is sent.
+// another origin than that of its first request carries nothing, and fails if
+// [InBody] wrote the session into a body that would be sent there. A session that
+// cannot travel and a carrier that fails end the request before it is sent, with an
+// *[IDError] or a *[CarrierError].
+//
+// A carrier's members are written into bodies of a JSON Content-Type, which are read
+// whole for that; other bodies pass as they are. What signs or compresses bodies
+// belongs below the Transport.
 //
 // The fields must not be changed after the first request. A Transport may be used by
 // any number of goroutines.
@@ -43,9 +49,9 @@ type Transport struct {
 	Match func(*url.URL) bool
 	// Audit, if set, sees every routed attempt.
 	Audit *Audit
-	// Conflict, if set, is asked when a request comes with a header of its own in the
-	// place of a carrier's: nil lets the session win, an error fails the request. If
-	// it is not set, the request's own value stays.
+	// Conflict, if set, is asked when a request comes with a header or cookie of its
+	// own in the place of a carrier's, with another value: nil lets the session win, an
+	// error fails the request. If it is not set, the request's own value stays.
 	Conflict func(ctx context.Context, name string) error
 }
 
@@ -64,18 +70,21 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 func (t *Transport) Middleware(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	res, err := t.do(req, next)
 	if err != nil && isPermanent(err) {
+		closeResponse(res)
 		return noRetry(req), err
 	}
 	return res, err
 }
 
-// End tells the carrier that the trajectory of ctx is over at the router of u.
+// End tells the carrier that the trajectory of ctx is over at the router of u. What
+// the carrier sends goes by Base. Under [Without], and for a URL that Match leaves
+// out, nothing is done.
 func (t *Transport) End(ctx context.Context, u *url.URL) error {
 	if err := Check(ctx); err != nil {
 		return err
 	}
 	s, ok := FromContext(ctx)
-	if !ok {
+	if !ok || u != nil && t.Match != nil && !t.Match(u) {
 		return nil
 	}
 	a := &Attempt{Session: s, Turn: TurnFrom(ctx), Origin: originOf(u), ctx: ctx, base: t.base()}
@@ -104,32 +113,37 @@ func (t *Transport) do(req *http.Request, next func(*http.Request) (*http.Respon
 		return nil, err
 	}
 	if !routed {
-		return send(t.base(), next, req)
+		res, err := send(t.base(), next, req)
+		noteRequest(res, req, next != nil)
+		return res, err
 	}
 	carrier := orGeneric(t.Carrier)
-	both := &struct {
+	all := &struct { // one allocation
 		attempt Attempt
 		request http.Request
-	}{request: *req} //nolint:govet // copied as Request.WithContext does, in one allocation with the attempt
-	a, out := &both.attempt, &both.request
-	out.Header = cloneHeader(req.Header)
+		url     url.URL
+	}{request: *req} // copied as Request.WithContext does
+	a, out := &all.attempt, &all.request
+	header, names := cloneHeader(req.Header)
+	out.Header = header
+	if req.URL != nil { // some base transports write another host into it
+		all.url = *req.URL
+		out.URL = &all.url
+	}
 	*a = Attempt{
 		Session: s, Turn: TurnFrom(req.Context()), Origin: originOf(req.URL),
-		ctx: req.Context(), header: out.Header, base: t.base(), next: next, conflict: t.Conflict,
+		ctx: req.Context(), header: header, names: names, callers: req.Header, base: t.base(), next: next, conflict: t.Conflict,
 	}
 	if err := a.prepare(carrier, out); err != nil {
 		closeBody(out)
-		return nil, err
+		return nil, &CarrierError{Err: err}
 	}
 	res, err := send(a.base, next, out)
-	a.header = nil // sent: nothing more can be set
 	carrier.Observe(a, res, err)
 	if t.Audit != nil {
-		t.Audit.observe(a, res)
+		t.Audit.observe(s.ID, a.own, res)
 	}
-	if err == nil {
-		res.Request = req
-	}
+	noteRequest(res, req, next != nil)
 	return res, err
 }
 
@@ -145,28 +159,64 @@ func (t *Transport) session(req *http.Request) (s Session, routed bool, err erro
 		return Session{}, false, err
 	}
 	s, ok := FromContext(req.Context())
-	if first := firstOf(req); first != req && originOf(first.URL) != originOf(req.URL) {
-		ok = false
+	switch {
+	case !ok:
+		return Session{}, false, nil
+	case inOrigin(req):
+		return s, true, nil
+	case hasBody(req) && inBody(req.Context()) != nil:
+		return Session{}, false, &CarrierError{Err: errBodyLeaves}
 	}
-	return s, ok, nil
+	return Session{}, false, nil
 }
 
+// errBodyLeaves is the error of a redirected body with members of a carrier in it.
+var errBodyLeaves = errors.New("a redirect to another origin would take the session there in the body; let http.Client.CheckRedirect stop it")
+
+// prepare writes the session onto out. Nothing more can be set when it is through.
 func (a *Attempt) prepare(carrier Carrier, out *http.Request) error {
-	err := writeMembers(out, carrier, a.Session)
-	if err == nil {
-		err = carrier.Head(a)
+	if err := a.writeMembers(out, carrier); err != nil {
+		return err
 	}
-	if err != nil {
-		return &CarrierError{Err: err}
+	if err := carrier.Head(a); err != nil {
+		return err
+	}
+	a.header = nil
+	if a.err != nil {
+		carrier.Observe(a, nil, a.err)
 	}
 	return a.err
 }
 
+// noteRequest makes req the request of res, as net/http does: a base transport may
+// have sent another one, and redirects are told by it. A client below a middleware may
+// have followed redirects itself; then the last request stays, which tells where the
+// response is from.
+func noteRequest(res *http.Response, req *http.Request, middleware bool) {
+	if res == nil {
+		return
+	}
+	if middleware && res.Request != nil {
+		_, below := firstOf(res.Request)
+		if _, here := firstOf(req); below > here {
+			return
+		}
+	}
+	res.Request = req
+}
+
 func send(base http.RoundTripper, next func(*http.Request) (*http.Response, error), req *http.Request) (res *http.Response, err error) {
-	if next != nil {
+	switch {
+	case next != nil:
 		res, err = next(req)
-	} else {
+	case base != nil:
 		res, err = base.RoundTrip(req)
+	default: // an Attempt that was made by hand
+		res, err = http.DefaultTransport.RoundTrip(req)
+	}
+	if next == nil && err != nil && res != nil { // some RoundTrippers return both, and callers look at one
+		closeResponse(res)
+		res = nil
 	}
 	if res == nil && err == nil {
 		err = errors.New("routing: the transport below returned neither a response nor an error")
@@ -174,20 +224,16 @@ func send(base http.RoundTripper, next func(*http.Request) (*http.Response, erro
 	return res, err
 }
 
-// cloneHeader copies the map; the value lists are shared, since they are replaced
-// and never changed in place.
-func cloneHeader(h http.Header) http.Header {
-	clone := make(http.Header, len(h)+2)
-	for name, values := range h {
-		clone[name] = values[:len(values):len(values)]
-	}
-	return clone
-}
-
 func isPermanent(err error) bool {
 	var carrier *CarrierError
 	var id *IDError
 	return errors.Is(err, ErrNoSession) || errors.As(err, &carrier) || errors.As(err, &id)
+}
+
+func closeResponse(res *http.Response) {
+	if res != nil && res.Body != nil {
+		_ = res.Body.Close()
+	}
 }
 
 // noRetry is the response that stops the retries of OpenAI's SDKs.

@@ -14,15 +14,20 @@ type Server struct {
 	listener *listener
 	server   *http.Server
 	done     chan struct{}
+	handlers sync.WaitGroup
 }
 
 // Serve starts a server for h.
 func Serve(h http.Handler) *Server {
 	s := &Server{
 		listener: &listener{conns: make(chan net.Conn), closed: make(chan struct{})},
-		server:   &http.Server{Handler: h, ReadHeaderTimeout: time.Hour},
 		done:     make(chan struct{}),
 	}
+	s.server = &http.Server{ReadHeaderTimeout: time.Hour, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.handlers.Add(1)
+		defer s.handlers.Done()
+		h.ServeHTTP(w, r)
+	})}
 	go func() {
 		defer close(s.done)
 		_ = s.server.Serve(s.listener)
@@ -38,11 +43,12 @@ func (s *Server) Transport() *http.Transport {
 	return &http.Transport{DialContext: s.listener.dial, MaxIdleConnsPerHost: 1024}
 }
 
-// Close ends the server and its connections and waits for the accept loop. Idle
-// connections of a client end with it.
+// Close ends the server and its connections and waits for the handlers. Idle connections
+// of a client end with it.
 func (s *Server) Close() {
 	_ = s.server.Close()
 	<-s.done
+	s.handlers.Wait()
 }
 
 type listener struct {

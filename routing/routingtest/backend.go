@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/homing-go/homing/internal/rawjson"
 )
 
 // BackendConfig configures a [Backend]. The zero value works.
@@ -29,7 +31,7 @@ type BackendConfig struct {
 	ChunkBytes int
 	// MaxBodyBytes limits a request body; 0 means 64 MiB.
 	MaxBodyBytes int64
-	// CacheEntries limits the prefix cache, at about 50 bytes each; 0 means
+	// CacheEntries limits the prefix cache, at about 100 bytes each; 0 means
 	// 131,072, less than 0 means no cache. A history takes one entry for each
 	// message.
 	CacheEntries int
@@ -121,7 +123,7 @@ func (b *Backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		b.fail(w, r, err)
 	case r.Method == http.MethodPost && (r.URL.Path == "/v1/chat/completions" || r.URL.Path == "/chat/completions"):
-		b.chat(w, &Request{HTTP: r, Body: body})
+		b.chat(w, &Request{HTTP: r, Body: body}) //nolint:contextcheck // it is the request's, which a Request carries
 	case r.Method == http.MethodGet && (r.URL.Path == "/v1/models" || r.URL.Path == "/models"):
 		writeJSON(w, http.StatusOK, b.models())
 	default:
@@ -145,7 +147,7 @@ func (b *Backend) models() []byte {
 			j = append(j, ',')
 		}
 		j = append(j, `{"id":`...)
-		j = appendString(j, m)
+		j = rawjson.AppendQuoted(j, m)
 		j = append(j, `,"object":"model","created":0,"owned_by":"routingtest"}`...)
 	}
 	return append(j, "]}"...)

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/homing-go/homing/internal/rawjson"
 )
 
 // chat answers a chat completion.
@@ -91,21 +93,20 @@ func (c *completion) plain(w http.ResponseWriter, r *Request, fault Fault) {
 	b = append(b, `[{"index":0,"message":`...)
 	b = c.message.appendPlain(b)
 	b = append(b, `,"logprobs":null,"finish_reason":`...)
-	b = appendString(b, c.message.finish)
+	b = rawjson.AppendQuoted(b, c.message.finish)
 	b = append(b, `}],`...)
 	b = c.usage.append(b)
 	b = append(b, '}')
 
 	w.Header().Set("Content-Type", "application/json")
-	declared := len(b)
-	switch fault.Kind {
-	case FaultCut:
-		b = b[:len(b)/2]
-	case FaultEnd:
-		b = b[:len(b)/2]
-		declared = len(b)
+	size := len(b)
+	if fault.Kind == FaultCut || fault.Kind == FaultEnd {
+		b = b[:size/2]
 	}
-	w.Header().Set("Content-Length", strconv.Itoa(declared))
+	if fault.Kind == FaultEnd {
+		size = len(b)
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(size))
 	w.WriteHeader(http.StatusOK)
 	_, _ = w.Write(b) // a failed write means that the client has gone
 	if fault.Kind == FaultCut {
@@ -115,12 +116,12 @@ func (c *completion) plain(w http.ResponseWriter, r *Request, fault Fault) {
 }
 
 func (c *completion) stream(w http.ResponseWriter, r *Request, fault Fault) {
-	early := fault.Kind == FaultCut || fault.Kind == FaultEnd || fault.Kind == FaultError
+	limit := fault.events()
 	head := c.appendHead(nil, "chat.completion.chunk")
 	out := startEvents(w)
 	sent := 0
 	for choice, n := range c.message.deltas(c.chunk) {
-		if early && sent >= fault.After {
+		if sent >= limit {
 			break
 		}
 		if !pause(r.HTTP.Context(), time.Duration(n)*c.perToken) {
@@ -132,32 +133,30 @@ func (c *completion) stream(w http.ResponseWriter, r *Request, fault Fault) {
 		}
 		sent++
 	}
-	if r.IncludeUsage && (!early || sent < fault.After) {
+	if r.IncludeUsage && sent < limit {
 		_ = out.send(head, []byte("[],"), c.usage.append(nil), []byte{'}'})
 	}
-	switch fault.Kind {
-	case FaultCut:
-		abort(r.HTTP)
-		return
-	case FaultEnd:
-		return
-	case FaultError:
+	if fault.Kind == FaultError {
 		_ = out.send(fault.body(http.StatusOK))
 	}
-	_ = out.send([]byte("[DONE]"))
+	if fault.Kind == FaultCut {
+		abort(r.HTTP)
+	} else if fault.Kind != FaultEnd {
+		_ = out.send([]byte("[DONE]"))
+	}
 }
 
 // appendHead writes what chunks and plain responses have in common, up to the
 // value of choices.
 func (c *completion) appendHead(b []byte, object string) []byte {
 	b = append(b, `{"id":`...)
-	b = appendString(b, c.id)
+	b = rawjson.AppendQuoted(b, c.id)
 	b = append(b, `,"object":"`...)
 	b = append(b, object...)
 	b = append(b, `","created":`...)
 	b = strconv.AppendInt(b, c.created, 10)
 	b = append(b, `,"model":`...)
-	b = appendString(b, c.model)
+	b = rawjson.AppendQuoted(b, c.model)
 	return append(b, `,"choices":`...)
 }
 

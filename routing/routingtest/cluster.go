@@ -26,11 +26,10 @@ type Cluster struct {
 	backends []*Backend
 	router   *Router
 
-	server   *http.Server
-	url      string
-	serving  sync.WaitGroup // the accept loop
-	conns    sync.WaitGroup // connections that net/http owns
-	handlers sync.WaitGroup // requests, on hijacked connections too
+	server  *http.Server
+	url     string
+	serving sync.WaitGroup // the accept loop
+	conns   sync.WaitGroup // connections, each with its goroutine; a hijacked one is being reset and done at once
 }
 
 // NewCluster returns a cluster that serves on a free port of the loopback
@@ -73,17 +72,13 @@ func NewUnstartedCluster(cfg ClusterConfig) (*Cluster, error) {
 }
 
 func (c *Cluster) start() error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		return fmt.Errorf("routingtest: no loopback listener for the cluster: %w", err)
 	}
 	c.url = "http://" + l.Addr().String() + "/v1"
 	c.server = &http.Server{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			c.handlers.Add(1)
-			defer c.handlers.Done()
-			c.router.ServeHTTP(w, r)
-		}),
+		Handler:           c.router,
 		ReadHeaderTimeout: time.Minute,
 		ConnState: func(_ net.Conn, s http.ConnState) {
 			switch s {
@@ -141,7 +136,6 @@ func (c *Cluster) Close() error {
 	// A connection that was being accepted meanwhile has missed the first call.
 	err = errors.Join(err, c.server.Close())
 	c.conns.Wait()
-	c.handlers.Wait()
 	if err != nil {
 		return fmt.Errorf("routingtest: close the cluster: %w", err)
 	}

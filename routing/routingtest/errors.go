@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+
+	"github.com/homing-go/homing/internal/rawjson"
 )
 
 // Error reports a configuration or a call that cannot work.
@@ -41,14 +43,14 @@ func envelope(e *requestError) []byte {
 		kind = "server_error"
 	}
 	b := append([]byte(nil), `{"error":{"message":`...)
-	b = appendString(b, e.message)
+	b = rawjson.AppendQuoted(b, e.message)
 	b = append(b, `,"type":"`...)
 	b = append(b, kind...)
 	b = append(b, `","param":`...)
 	if e.param == "" {
 		b = append(b, "null"...)
 	} else {
-		b = appendString(b, e.param)
+		b = rawjson.AppendQuoted(b, e.param)
 	}
 	b = append(b, `,"code":`...)
 	b = strconv.AppendInt(b, int64(e.status), 10)

@@ -3,8 +3,11 @@ package routingtest
 import (
 	"context"
 	"maps"
+	"math"
 	"net"
 	"net/http"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -63,8 +66,8 @@ type Fault struct {
 // name and value, like "Retry-After", "1". It panics if one is left over.
 func Status(code int, header ...string) Fault {
 	h := http.Header{}
-	for i := 0; i < len(header); i += 2 {
-		h.Add(header[i], header[i+1])
+	for pair := range slices.Chunk(header, 2) {
+		h.Add(pair[0], pair[1])
 	}
 	return Fault{Kind: FaultStatus, Status: code, Header: h}
 }
@@ -133,6 +136,14 @@ func (f *Faults) next(r *Request) Fault {
 	return decide(r)
 }
 
+// events returns how many events a stream may send before the fault.
+func (f Fault) events() int {
+	if f.Kind == FaultCut || f.Kind == FaultEnd || f.Kind == FaultError {
+		return f.After
+	}
+	return math.MaxInt
+}
+
 // response writes a fault that needs no answer, and reports whether it was one.
 func (f Fault) response(w http.ResponseWriter, r *Request) bool {
 	switch {
@@ -168,7 +179,7 @@ func (f Fault) body(status int) []byte {
 	if f.Body != nil {
 		return f.Body
 	}
-	return envelope(&requestError{status: status, message: "fault injected by routingtest: " + http.StatusText(status)})
+	return envelope(&requestError{status: status, message: "fault injected by routingtest: status " + strconv.Itoa(status)})
 }
 
 // reset closes the connection so that the peer's kernel reports a reset.

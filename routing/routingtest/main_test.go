@@ -3,11 +3,13 @@ package routingtest_test
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -55,9 +57,10 @@ func cluster(t testing.TB, cfg routingtest.ClusterConfig) (*routingtest.Cluster,
 
 // do posts a chat completion; header is given as pairs of name and value.
 func (w *wire) do(body string, header ...string) (*http.Response, error) {
-	w.t.Helper()
 	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, w.url+"/chat/completions", strings.NewReader(body))
-	require.NoError(w.t, err)
+	if err != nil {
+		return nil, err
+	}
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
@@ -73,6 +76,32 @@ func (w *wire) send(body string, header ...string) (*http.Response, string) {
 	b, err := io.ReadAll(res.Body)
 	require.NoError(w.t, err)
 	return res, string(b)
+}
+
+// try is send for other goroutines than the test's: it reads a whole response of
+// status 200 or says what was wrong.
+func (w *wire) try(body string, header ...string) error {
+	res, err := w.do(body, header...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("status %d", res.StatusCode)
+	}
+	_, err = io.Copy(io.Discard, res.Body)
+	return err
+}
+
+// together runs n calls of fn at a time and joins their errors.
+func together(n int, fn func(i int) error) error {
+	errs := make([]error, n)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { errs[i] = fn(i) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // answer posts a plain chat completion that must succeed.

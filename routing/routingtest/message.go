@@ -3,7 +3,8 @@ package routingtest
 import (
 	"bytes"
 	"encoding/json"
-	"unicode/utf8"
+
+	"github.com/homing-go/homing/internal/rawjson"
 )
 
 // A wireMessage is an answer in the form from which both kinds of response are
@@ -120,13 +121,13 @@ func (m *wireMessage) appendPlain(b []byte) []byte {
 	if m.content.text == "" && len(m.calls) > 0 {
 		b = append(b, "null"...)
 	} else {
-		b = appendString(b, m.content.text)
+		b = rawjson.AppendQuoted(b, m.content.text)
 	}
 	if m.reasoning.text != "" {
 		b = append(b, ',')
-		b = appendString(b, m.reasoningField)
+		b = rawjson.AppendQuoted(b, m.reasoningField)
 		b = append(b, ':')
-		b = appendString(b, m.reasoning.text)
+		b = rawjson.AppendQuoted(b, m.reasoning.text)
 	}
 	for i, c := range m.calls {
 		if i == 0 {
@@ -135,42 +136,15 @@ func (m *wireMessage) appendPlain(b []byte) []byte {
 			b = append(b, ',')
 		}
 		b = append(b, `{"id":`...)
-		b = appendString(b, c.id)
+		b = rawjson.AppendQuoted(b, c.id)
 		b = append(b, `,"type":"function","function":{"name":`...)
-		b = appendString(b, c.name)
+		b = rawjson.AppendQuoted(b, c.name)
 		b = append(b, `,"arguments":`...)
-		b = appendString(b, c.arguments.text)
+		b = rawjson.AppendQuoted(b, c.arguments.text)
 		b = append(b, "}}"...)
 	}
 	if len(m.calls) > 0 {
 		b = append(b, ']')
 	}
 	return append(b, '}')
-}
-
-// appendString quotes s for JSON and leaves <, > and & alone. Bytes that are
-// not UTF-8 become U+FFFD.
-func appendString(b []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	b = append(b, '"')
-	for i := 0; i < len(s); {
-		c := s[i]
-		switch {
-		case c >= utf8.RuneSelf:
-			r, size := utf8.DecodeRuneInString(s[i:])
-			b = utf8.AppendRune(b, r)
-			i += size
-			continue
-		case c == '"', c == '\\':
-			b = append(b, '\\', c)
-		case c == '\n':
-			b = append(b, '\\', 'n')
-		case c < ' ':
-			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		default:
-			b = append(b, c)
-		}
-		i++
-	}
-	return append(b, '"')
 }

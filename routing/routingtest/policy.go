@@ -114,7 +114,7 @@ func sessionKey(r *http.Request, names []string) string {
 // validHeader reports whether name is a token of RFC 9110.
 func validHeader(name string) bool {
 	for _, c := range []byte(name) {
-		if !digit(c) && (c|0x20 < 'a' || 'z' < c|0x20) && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+		if (c < '0' || '9' < c) && (c|0x20 < 'a' || 'z' < c|0x20) && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
 			return false
 		}
 	}

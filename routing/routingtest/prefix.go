@@ -3,6 +3,7 @@ package routingtest
 import (
 	"encoding/binary"
 	"hash/maphash"
+	"slices"
 	"sync"
 )
 
@@ -13,14 +14,8 @@ type prefixCache struct {
 	seed  maphash.Seed
 	limit int
 
-	mu    sync.Mutex
-	index map[uint64]int // into nodes
-	nodes []prefixNode   // nodes[0] closes the ring: its next is the newest, its prev the oldest
-}
-
-type prefixNode struct {
-	key        uint64
-	prev, next int
+	mu   sync.Mutex
+	keys *lru[uint64, struct{}]
 }
 
 func newPrefixCache(limit int) *prefixCache {
@@ -44,15 +39,15 @@ func (c *prefixCache) admit(root string, parts [][]byte) (known int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for known < len(keys) {
-		if _, ok := c.index[keys[known]]; !ok {
+		if _, ok := c.keys.get(keys[known]); !ok {
 			break
 		}
 		known++
 	}
 	// From the end, so that the beginnings are the newest and go last: a chain
 	// without its beginning can never be found again.
-	for i := min(len(keys), c.limit) - 1; i >= 0; i-- {
-		c.touch(keys[i])
+	for _, key := range slices.Backward(keys) {
+		c.keys.put(key, struct{}{})
 	}
 	return known
 }
@@ -61,35 +56,7 @@ func (c *prefixCache) admit(root string, parts [][]byte) (known int) {
 func (c *prefixCache) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.index = make(map[uint64]int)
-	c.nodes = make([]prefixNode, 1)
-}
-
-// touch makes key the newest; the oldest makes room for it.
-func (c *prefixCache) touch(key uint64) {
-	i, ok := c.index[key]
-	switch {
-	case ok:
-		c.unlink(i)
-	case len(c.nodes) <= c.limit:
-		i = len(c.nodes)
-		c.nodes = append(c.nodes, prefixNode{})
-	default:
-		i = c.nodes[0].prev
-		c.unlink(i)
-		delete(c.index, c.nodes[i].key)
-	}
-	newest := c.nodes[0].next
-	c.nodes[i] = prefixNode{key: key, prev: 0, next: newest}
-	c.nodes[newest].prev = i
-	c.nodes[0].next = i
-	c.index[key] = i
-}
-
-func (c *prefixCache) unlink(i int) {
-	n := c.nodes[i]
-	c.nodes[n.prev].next = n.next
-	c.nodes[n.next].prev = n.prev
+	c.keys = newLRU[uint64, struct{}](c.limit)
 }
 
 // tokens approximates what a tokenizer would make of n bytes.

@@ -75,11 +75,7 @@ func Recorded(conversations ...[]json.RawMessage) (Reply, error) {
 	for i, messages := range conversations {
 		var c recording
 		for j, raw := range messages {
-			s := scanner{buf: raw}
-			m, err := readMessage(&s)
-			if err == nil {
-				err = s.end()
-			}
+			m, err := parseMessage(raw)
 			if err != nil {
 				return nil, &Error{
 					What:  fmt.Sprintf("conversation %d", i),

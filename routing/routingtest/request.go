@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/homing-go/homing/internal/rawjson"
 )
 
 // Request is a chat completion as a backend received it. A [Reply] and a fault
@@ -42,7 +44,7 @@ func (m Message) Text() string {
 	}
 	switch m.Content[0] {
 	case '"':
-		return unquote(m.Content)
+		return rawjson.Text(m.Content)
 	case '[':
 		var parts []struct {
 			Text string `json:"text"`
@@ -81,40 +83,39 @@ func (r *Request) prompt() [][]byte {
 	return parts
 }
 
-// parse reads Body in one pass. Where a name appears twice, the last one counts.
+// parse reads Body, and the messages in it twice: rawjson walks over a value
+// before it hands it out. Where a name appears twice, the last one counts.
 func (r *Request) parse() error {
-	s := scanner{buf: r.Body}
-	if s.next() != '{' {
+	if rawjson.Kind(r.Body) != '{' {
 		return badRequest("", "the body is not a JSON object")
 	}
 	found := false
-	err := s.object(func(name string) (err error) {
-		switch name {
+	body := rawjson.Members(r.Body)
+	for body.Next() {
+		var err error
+		switch value := body.Value; string(body.Key) {
 		case "messages":
 			found = true
-			r.Messages, err = readMessages(&s)
+			r.Messages, err = readMessages(value)
 		case "model":
-			r.Model, err = readString(&s, name)
+			r.Model, err = readString(value, "model")
 		case "stream":
-			r.Stream, err = readBool(&s, name)
+			r.Stream, err = readBool(value, "stream")
 		case "stream_options":
-			r.IncludeUsage, err = readStreamOptions(&s)
+			r.IncludeUsage, err = readStreamOptions(value)
 		case "tools":
-			r.Tools, err = s.value()
-			if string(r.Tools) == "null" {
+			r.Tools = value
+			if string(value) == "null" {
 				r.Tools = nil
 			}
-		default:
-			err = s.skip()
 		}
-		return err
-	})
-	if err == nil {
-		err = s.end()
+		if err != nil {
+			return err
+		}
 	}
 	switch {
-	case err != nil:
-		return err
+	case body.Err != nil:
+		return notJSON(r.Body, body.Err)
 	case !found:
 		return badRequest("messages", "messages is missing")
 	case len(r.Messages) == 0:
@@ -123,78 +124,105 @@ func (r *Request) parse() error {
 	return nil
 }
 
-func readMessages(s *scanner) ([]Message, error) {
-	if s.next() != '[' {
+// parseMessage reads text that should be one message and nothing else.
+func parseMessage(text []byte) (Message, error) {
+	value, err := rawjson.Only(text)
+	if err != nil {
+		return Message{}, notJSON(text, err)
+	}
+	return readMessage(value)
+}
+
+// notJSON tells where text stops being JSON.
+func notJSON(text []byte, err error) error {
+	if rawjson.IsEnd(err) {
+		return badRequest("", "invalid JSON: it ends too early, after %d bytes", len(text))
+	}
+	return badRequest("", "%v", err)
+}
+
+// What follows reads values that are known to be sound and have no space before
+// them.
+
+// readMessages takes the end of each message from the walk over its members. To
+// split the array first would scan a history once more.
+func readMessages(array []byte) ([]Message, error) {
+	if array[0] != '[' {
 		return nil, badRequest("messages", "messages is not an array")
 	}
+	const between = ", \t\r\n"
 	var list []Message
-	err := s.array(func() error {
-		m, err := readMessage(s)
+	rest := bytes.TrimLeft(array[1:], between)
+	for rest[0] != ']' {
+		m, err := readMessage(rest)
+		if err != nil {
+			return nil, err
+		}
 		list = append(list, m)
-		return err
-	})
-	return list, err
+		rest = bytes.TrimLeft(rest[len(m.Raw):], between)
+	}
+	return list, nil
 }
 
-func readMessage(s *scanner) (m Message, err error) {
-	if s.next() != '{' {
+// readMessage reads the message at the start of text; what follows it does not
+// matter.
+func readMessage(text []byte) (m Message, err error) {
+	if text[0] != '{' {
 		return m, badRequest("messages", "a message is not an object")
 	}
-	start := s.pos
-	err = s.object(func(name string) (err error) {
-		switch name {
+	members := rawjson.Members(text)
+	for members.Next() {
+		switch string(members.Key) {
 		case "role":
-			m.Role, err = readString(s, "messages.role")
+			if m.Role, err = readString(members.Value, "messages.role"); err != nil {
+				return m, err
+			}
 		case "content":
-			m.Content, err = s.value()
-		default:
-			err = s.skip()
+			m.Content = members.Value
 		}
-		return err
-	})
-	m.Raw = s.buf[start:s.pos]
-	if err == nil && m.Role == "" {
-		err = badRequest("messages", "a message has no role")
 	}
-	return m, err
+	if m.Role == "" {
+		return m, badRequest("messages", "a message has no role")
+	}
+	// Only space is left between the last member and the brace.
+	end := members.To + bytes.IndexByte(text[members.To:], '}') + 1
+	m.Raw = text[:end:end]
+	return m, nil
 }
 
-func readString(s *scanner, param string) (string, error) {
-	raw, err := s.value()
-	switch {
-	case err != nil:
-		return "", err
-	case raw[0] != '"':
+func readString(value []byte, param string) (string, error) {
+	if value[0] != '"' {
 		return "", badRequest(param, "%s is not a string", param)
 	}
-	return unquote(raw), nil
+	return rawjson.Text(value), nil
 }
 
 // readBool takes null for false, as servers do.
-func readBool(s *scanner, param string) (bool, error) {
-	raw, err := s.value()
-	switch text := string(raw); {
-	case err != nil:
-		return false, err
-	case text == "true", text == "false", text == "null":
-		return text == "true", nil
+func readBool(value []byte, param string) (bool, error) {
+	switch string(value) {
+	case "true":
+		return true, nil
+	case "false", "null":
+		return false, nil
 	}
 	return false, badRequest(param, "%s is not a boolean", param)
 }
 
-func readStreamOptions(s *scanner) (includeUsage bool, err error) {
-	switch s.next() {
+// readStreamOptions takes null for no options.
+func readStreamOptions(value []byte) (includeUsage bool, err error) {
+	switch value[0] {
 	case 'n':
-		return false, s.literal("null")
+		return false, nil
 	case '{':
-		err = s.object(func(name string) (err error) {
-			if name != "include_usage" {
-				return s.skip()
+		for options := rawjson.Members(value); options.Next(); {
+			if string(options.Key) != "include_usage" {
+				continue
 			}
-			includeUsage, err = readBool(s, "stream_options.include_usage")
-			return err
-		})
-		return includeUsage, err
+			if includeUsage, err = readBool(options.Value, "stream_options.include_usage"); err != nil {
+				return false, err
+			}
+		}
+		return includeUsage, nil
 	}
 	return false, badRequest("stream_options", "stream_options is not an object")
 }

@@ -39,6 +39,7 @@ type Router struct {
 // target is a Target and what a router knows of it.
 type target struct {
 	Target
+
 	down     bool
 	inFlight int
 	requests int
@@ -137,17 +138,16 @@ func (r *Router) Requests() map[string]int {
 }
 
 // Proxy returns a handler for a [Target] that runs elsewhere: requests go to the
-// scheme and host of u, below its path. Streams are passed on at once; an
+// scheme and host of u, below its path. Event streams are passed on at once; an
 // upstream that cannot be reached is a 502.
 //
 // The connections are those of rt and stay open as long as rt keeps them; nil
 // means http.DefaultTransport.
 func Proxy(u *url.URL, rt http.RoundTripper) http.Handler {
 	return &httputil.ReverseProxy{
-		Rewrite:       func(p *httputil.ProxyRequest) { p.SetURL(u) },
-		Transport:     rt,
-		FlushInterval: -1,
-		ErrorLog:      log.New(io.Discard, "", 0), // a cut body is seen by the client already
+		Rewrite:   func(p *httputil.ProxyRequest) { p.SetURL(u) },
+		Transport: rt,
+		ErrorLog:  log.New(io.Discard, "", 0), // a cut body is seen by the client already
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			refuse(w, &requestError{status: http.StatusBadGateway, message: "the upstream did not answer: " + err.Error()})
 		},

@@ -1,7 +1,6 @@
 package routingtest
 
 import (
-	"container/list"
 	"net/http"
 	"strconv"
 	"time"
@@ -27,15 +26,15 @@ type Sticky struct {
 }
 
 func (c Sticky) picker(targets []*target) (picker, error) {
-	p := &stickyTable{idle: c.Idle, limit: c.MaxSessions, entries: make(map[string]*list.Element)}
-	or(&p.idle, 30*time.Minute)
-	or(&p.limit, 65_536)
-	if p.idle < 0 {
-		return nil, &Error{"Sticky.Idle", p.idle.String() + " is negative", "leave it 0 for 30 minutes"}
+	or(&c.Idle, 30*time.Minute)
+	or(&c.MaxSessions, 65_536)
+	if c.Idle < 0 {
+		return nil, &Error{"Sticky.Idle", c.Idle.String() + " is negative", "leave it 0 for 30 minutes"}
 	}
-	if p.limit < 0 {
-		return nil, &Error{"Sticky.MaxSessions", strconv.Itoa(p.limit) + " is negative", "leave it 0 for 65536"}
+	if c.MaxSessions < 0 {
+		return nil, &Error{"Sticky.MaxSessions", strconv.Itoa(c.MaxSessions) + " is negative", "leave it 0 for 65536"}
 	}
+	p := &stickyTable{idle: c.Idle, table: newLRU[string, stickyEntry](c.MaxSessions)}
 	var err error
 	if p.headers, err = sessionHeaders("Sticky.Headers", c.Headers); err != nil {
 		return nil, err
@@ -54,13 +53,10 @@ type stickyTable struct {
 	place   picker
 	missing picker
 	idle    time.Duration
-	limit   int
-	entries map[string]*list.Element
-	recent  list.List // of *stickyEntry, the latest first
+	table   *lru[string, stickyEntry] // every use of an entry is a put, so the oldest is idle longest
 }
 
 type stickyEntry struct {
-	key    string
 	target *target
 	last   time.Time
 }
@@ -71,34 +67,16 @@ func (p *stickyTable) pick(response http.Header, r *http.Request) (*target, erro
 		return p.missing.pick(response, r)
 	}
 	now := time.Now()
-	p.expire(now)
-	if el, ok := p.entries[key]; ok {
-		entry := el.Value.(*stickyEntry)
-		if !entry.target.down {
-			entry.last = now
-			p.recent.MoveToFront(el)
-			return entry.target, nil
+	for e, ok := p.table.oldest(); ok && now.Sub(e.last) >= p.idle; e, ok = p.table.oldest() {
+		p.table.removeOldest()
+	}
+	home, ok := p.table.get(key)
+	if !ok || home.target.down {
+		var err error
+		if home.target, err = p.place.pick(response, r); err != nil {
+			return nil, err
 		}
-		p.drop(el)
 	}
-	t, err := p.place.pick(response, r)
-	if err != nil {
-		return nil, err
-	}
-	if p.recent.Len() >= p.limit {
-		p.drop(p.recent.Back())
-	}
-	p.entries[key] = p.recent.PushFront(&stickyEntry{key, t, now})
-	return t, nil
-}
-
-// expire drops what has been idle for too long; it is all at the back.
-func (p *stickyTable) expire(now time.Time) {
-	for el := p.recent.Back(); el != nil && now.Sub(el.Value.(*stickyEntry).last) >= p.idle; el = p.recent.Back() {
-		p.drop(el)
-	}
-}
-
-func (p *stickyTable) drop(el *list.Element) {
-	delete(p.entries, p.recent.Remove(el).(*stickyEntry).key)
+	p.table.put(key, stickyEntry{home.target, now})
+	return home.target, nil
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/homing-go/homing/internal/rawjson"
 )
 
 // deltas yields the choices of a stream in order, each as JSON, and how many
@@ -20,7 +22,7 @@ func (m *wireMessage) deltas(chunk int) iter.Seq2[[]byte, int] {
 			if v.other != nil {
 				b = append(b, v.other...)
 			} else {
-				b = appendString(b, v.text)
+				b = rawjson.AppendQuoted(b, v.text)
 			}
 			b = append(b, after...)
 			b = append(b, `},"logprobs":null,"finish_reason":null}`...)
@@ -40,17 +42,17 @@ func (m *wireMessage) deltas(chunk int) iter.Seq2[[]byte, int] {
 			return true
 		}
 		ok := emit(`"role":"assistant","content":`, wireValue{}, "") &&
-			pieces(string(appendString(nil, m.reasoningField))+":", m.reasoning, "") &&
+			pieces(string(rawjson.AppendQuoted(nil, m.reasoningField))+":", m.reasoning, "") &&
 			pieces(`"content":`, m.content, "")
 		for i, c := range m.calls {
 			call := `"tool_calls":[{"index":` + strconv.Itoa(i)
-			head := call + `,"id":` + string(appendString(nil, c.id)) + `,"type":"function","function":{"name":`
+			head := call + `,"id":` + string(rawjson.AppendQuoted(nil, c.id)) + `,"type":"function","function":{"name":`
 			ok = ok && emit(head, wireValue{text: c.name}, `,"arguments":""}}]`) &&
 				pieces(call+`,"function":{"arguments":`, c.arguments, "}}]")
 		}
 		if ok {
 			b = append(b[:0], `{"index":0,"delta":{},"logprobs":null,"finish_reason":`...)
-			b = appendString(b, m.finish)
+			b = rawjson.AppendQuoted(b, m.finish)
 			yield(append(b, '}'), 0)
 		}
 	}

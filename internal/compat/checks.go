@@ -1,0 +1,162 @@
+package compat
+
+import (
+	"bytes"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/homing-go/homing/model/modeltest"
+	"github.com/homing-go/homing/routing"
+)
+
+// once is one call in a session, and one under routing.Without.
+func (p Peer) once(t *testing.T, streamed bool) Outcome {
+	s := modeltest.NewServerFunc(t, p.Wire.answer)
+	call := p.Open(t, s.URL()).of(streamed)
+	id := routing.NewID()
+	ctx := routing.NewContext(within(t), routing.NewSession(id))
+
+	text, err := call(ctx, "hello")
+	require.NoError(t, err)
+	require.Equal(t, Answer, text)
+	requests := s.Requests()
+	require.Len(t, requests, 1)
+	require.Equal(t, streamed, streams(requests[0]), "the request asks for the other kind of answer")
+	got, err := judge(requests, id)
+	require.NoError(t, err)
+	if streamed {
+		expect(t, p.Streamed, got)
+	} else {
+		expect(t, p.Plain, got)
+	}
+
+	_, err = call(routing.Without(ctx), "hello")
+	require.NoError(t, err)
+	requests = s.Requests()
+	require.Len(t, requests, 2)
+	require.Empty(t, requests[1].Named(header), "after routing.Without")
+	return got
+}
+
+// retried is a plain call and a stream whose first attempt fails.
+func (p Peer) retried(t *testing.T) Outcome {
+	var got [2]Outcome
+	t.Run("kinds", func(t *testing.T) {
+		for i, name := range []string{"plain", "streamed"} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel() // for those that wait between attempts
+				got[i] = p.retriedAs(t, i == 1)
+			})
+		}
+	})
+	expect(t, p.Retried, got[0])
+	expect(t, p.Retried, got[1])
+	return got[0]
+}
+
+func (p Peer) retriedAs(t *testing.T, streamed bool) Outcome {
+	s := modeltest.NewServerFunc(t, p.failFirst())
+	id := routing.NewID()
+	ctx := routing.NewContext(within(t), routing.NewSession(id))
+	text, err := p.Open(t, s.URL()).of(streamed)(ctx, "hello")
+	requests := s.Requests()
+	got, fault := judge(requests, id)
+	require.NoError(t, fault)
+	if err != nil {
+		require.Len(t, requests, 1, "an error after a second attempt: %v", err)
+		require.NotEqual(t, ContextLost, got)
+		return NoRetries
+	}
+	require.Equal(t, Answer, text)
+	require.Len(t, requests, 2)
+	require.Equal(t, string(requests[0].Body), string(requests[1].Body), "the bytes of the second attempt")
+	return got
+}
+
+func (p Peer) failFirst() func(modeltest.Recorded) modeltest.Step {
+	var first sync.Once
+	return func(r modeltest.Recorded) modeltest.Step {
+		step := p.Wire.answer(r)
+		first.Do(func() { step = p.Wire.failure })
+		return step
+	}
+}
+
+// rounds is how many calls each of two sessions makes at the same time as the other.
+const rounds = 6
+
+// together is two sessions on one client, each of whose requests is on its way while
+// one of the other is.
+func (p Peer) together(t *testing.T) {
+	s := modeltest.NewServerFunc(t, p.inPairs())
+	client := p.Open(t, s.URL())
+	prompts := [2]string{"I am the first.", "I am the second."}
+	var ids [2]routing.ID
+	var errs [2][rounds]error
+	var both sync.WaitGroup
+	for i := range ids {
+		ids[i] = routing.NewID()
+		ctx := routing.NewContext(within(t), routing.NewSession(ids[i]))
+		both.Go(func() {
+			for n := range rounds {
+				_, errs[i][n] = client.of((n+i)%2 == 1)(ctx, prompts[i])
+			}
+		})
+	}
+	both.Wait()
+	for i := range ids {
+		for n, err := range errs[i] {
+			require.NoError(t, err, "session %d, call %d", i+1, n+1)
+		}
+	}
+	var of [2][]modeltest.Recorded
+	for _, r := range s.Requests() {
+		first, second := bytes.Contains(r.Body, []byte(prompts[0])), bytes.Contains(r.Body, []byte(prompts[1]))
+		require.NotEqual(t, first, second, "a body with the prompts of both or of none")
+		if first {
+			of[0] = append(of[0], r)
+		} else {
+			of[1] = append(of[1], r)
+		}
+	}
+	for i := range of {
+		require.Len(t, of[i], rounds)
+		var plain, streamed []modeltest.Recorded
+		for _, r := range of[i] {
+			if streams(r) {
+				streamed = append(streamed, r)
+			} else {
+				plain = append(plain, r)
+			}
+		}
+		p.expectAll(t, p.Plain, plain, ids[i])
+		p.expectAll(t, p.Streamed, streamed, ids[i])
+	}
+}
+
+func (p Peer) expectAll(t *testing.T, want Outcome, requests []modeltest.Recorded, id routing.ID) {
+	t.Helper()
+	got, err := judge(requests, id)
+	require.NoError(t, err)
+	expect(t, want, got)
+}
+
+// inPairs holds each request until another one is there. A session has one on its way
+// at a time, so the other is of the other session.
+func (p Peer) inPairs() func(modeltest.Recorded) modeltest.Step {
+	var mu sync.Mutex
+	var waiting chan struct{}
+	return func(r modeltest.Recorded) modeltest.Step {
+		mu.Lock()
+		defer mu.Unlock()
+		if waiting == nil {
+			waiting = make(chan struct{})
+			return modeltest.Hold(waiting, p.Wire.answer(r))
+		}
+		close(waiting)
+		waiting = nil
+		return p.Wire.answer(r)
+	}
+}
