@@ -15,7 +15,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/homing-go/homing/internal/load"
+	"github.com/homing-go/homing/examples/internal/load"
 	"github.com/homing-go/homing/model"
 	"github.com/homing-go/homing/routing"
 	"github.com/homing-go/homing/routing/routingtest"
