@@ -32,10 +32,11 @@ var arguments = func() string {
 	return string(b)
 }()
 
-// A peer sends one turn with a history of n messages, or reads one stream.
+// A peer sends one turn with a history of n messages below a path of the server, or reads
+// one stream. What it returns may be called from many goroutines.
 type peer struct {
 	name   string
-	turn   func(b *testing.B, n int) func() error
+	turn   func(b *testing.B, path string, n int) func() error
 	stream func(b *testing.B, kind string) func() error
 }
 
@@ -48,12 +49,19 @@ func peers() []peer {
 	}
 }
 
-func tuned() *http.Client { return &http.Client{Transport: model.NewTransport()} }
+// poolOf gives all clients the same pool of connections, so that the rest of them is
+// compared; only where connections are counted has each its own.
+func poolOf(base string) *http.Client {
+	if strings.HasSuffix(base, "/slow") {
+		return nil
+	}
+	return &http.Client{Transport: model.NewTransport()}
+}
 
 // homing: a trajectory whose history has n messages sends one more each time, and goes
 // back to n by a fork.
-func homingTurn(b *testing.B, n int) func() error {
-	client, err := model.New(model.Config{BaseURL: serverURL, Model: "m"})
+func homingTurn(b *testing.B, path string, n int) func() error {
+	client, err := model.New(model.Config{BaseURL: serverURL + path, Model: "m"})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -117,11 +125,26 @@ func expect(n int) error {
 }
 
 func openaiClient(base string) openai.Client {
-	return openai.NewClient(option.WithBaseURL(base), option.WithAPIKey("k"), option.WithMaxRetries(0), option.WithHTTPClient(tuned()))
+	opts := []option.RequestOption{option.WithBaseURL(base), option.WithAPIKey("k"), option.WithMaxRetries(0)}
+	if pool := poolOf(base); pool != nil {
+		opts = append(opts, option.WithHTTPClient(pool))
+	}
+	return openai.NewClient(opts...)
 }
 
-func openaiTurn(_ *testing.B, n int) func() error {
-	client := openaiClient(serverURL)
+func openaiTurn(_ *testing.B, path string, n int) func() error {
+	client := openaiClient(serverURL + path)
+	params := openaiParams(n)
+	return func() error {
+		res, err := client.Chat.Completions.New(context.Background(), params)
+		if err == nil && len(res.Choices[0].Message.ToolCalls) != 1 {
+			err = errors.New("no tool call")
+		}
+		return err
+	}
+}
+
+func openaiParams(n int) openai.ChatCompletionNewParams {
 	messages := []openai.ChatCompletionMessageParamUnion{openai.SystemMessage(text)}
 	for i := 1; i < n; i++ {
 		if i%2 == 1 {
@@ -138,16 +161,9 @@ func openaiTurn(_ *testing.B, n int) func() error {
 	messages = append(messages, openai.UserMessage(text))
 	var schema openai.FunctionParameters
 	_ = json.Unmarshal([]byte(toolSchema), &schema)
-	params := openai.ChatCompletionNewParams{
+	return openai.ChatCompletionNewParams{
 		Model: "m", Messages: messages, Temperature: openai.Float(0.7),
 		Tools: []openai.ChatCompletionToolUnionParam{openai.ChatCompletionFunctionTool(openai.FunctionDefinitionParam{Name: toolName, Description: openai.String("Run a command."), Parameters: schema})},
-	}
-	return func() error {
-		res, err := client.Chat.Completions.New(context.Background(), params)
-		if err == nil && len(res.Choices[0].Message.ToolCalls) != 1 {
-			err = errors.New("no tool call")
-		}
-		return err
 	}
 }
 
@@ -172,12 +188,26 @@ func openaiStream(_ *testing.B, kind string) func() error {
 
 func goopenaiClient(base string) *goopenai.Client {
 	cfg := goopenai.DefaultConfig("k")
-	cfg.BaseURL, cfg.HTTPClient = base, tuned()
+	cfg.BaseURL = base
+	if pool := poolOf(base); pool != nil {
+		cfg.HTTPClient = pool
+	}
 	return goopenai.NewClientWithConfig(cfg)
 }
 
-func goopenaiTurn(_ *testing.B, n int) func() error {
-	client := goopenaiClient(serverURL)
+func goopenaiTurn(_ *testing.B, path string, n int) func() error {
+	client := goopenaiClient(serverURL + path)
+	req := goopenaiRequest(n)
+	return func() error {
+		res, err := client.CreateChatCompletion(context.Background(), req)
+		if err == nil && len(res.Choices[0].Message.ToolCalls) != 1 {
+			err = errors.New("no tool call")
+		}
+		return err
+	}
+}
+
+func goopenaiRequest(n int) goopenai.ChatCompletionRequest {
 	messages := []goopenai.ChatCompletionMessage{{Role: "system", Content: text}}
 	for i := 1; i < n; i++ {
 		if i%2 == 1 {
@@ -189,16 +219,9 @@ func goopenaiTurn(_ *testing.B, n int) func() error {
 		}
 	}
 	messages = append(messages, goopenai.ChatCompletionMessage{Role: "user", Content: text})
-	req := goopenai.ChatCompletionRequest{Model: "m", Messages: messages, Temperature: 0.7, Tools: []goopenai.Tool{{
+	return goopenai.ChatCompletionRequest{Model: "m", Messages: messages, Temperature: 0.7, Tools: []goopenai.Tool{{
 		Type: goopenai.ToolTypeFunction, Function: &goopenai.FunctionDefinition{Name: toolName, Description: "Run a command.", Parameters: json.RawMessage(toolSchema)},
 	}}}
-	return func() error {
-		res, err := client.CreateChatCompletion(context.Background(), req)
-		if err == nil && len(res.Choices[0].Message.ToolCalls) != 1 {
-			err = errors.New("no tool call")
-		}
-		return err
-	}
 }
 
 func goopenaiStream(_ *testing.B, kind string) func() error {
@@ -223,8 +246,8 @@ func goopenaiStream(_ *testing.B, kind string) func() error {
 }
 
 // floor: net/http and a body that is there already.
-func floorTurn(b *testing.B, n int) func() error {
-	client := tuned()
+func floorTurn(b *testing.B, path string, n int) func() error {
+	client := poolOf(serverURL)
 	body := []byte(`{"messages":[`)
 	history := model.NewTranscript(model.System(text))
 	for i := 1; i < n; i++ {
@@ -242,7 +265,7 @@ func floorTurn(b *testing.B, n int) func() error {
 		b.Fatal("the floor's body is no JSON")
 	}
 	return func() error {
-		res, err := post(client, serverURL+"/chat/completions", body)
+		res, err := post(client, serverURL+path+"/chat/completions", body)
 		if err != nil {
 			return err
 		}
@@ -253,7 +276,7 @@ func floorTurn(b *testing.B, n int) func() error {
 }
 
 func floorStream(_ *testing.B, kind string) func() error {
-	client := tuned()
+	client := poolOf(serverURL)
 	body := []byte(`{"messages":[{"role":"user","content":"x"}],"model":"m","stream":true}`)
 	return func() error {
 		res, err := post(client, serverURL+"/"+kind+"/chat/completions", body)

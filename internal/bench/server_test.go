@@ -10,7 +10,9 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 const serverVariable = "HOMING_BENCH_SERVER"
@@ -68,8 +70,15 @@ func serveForever() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
-	panic(http.Serve(l, http.HandlerFunc(serve)))
+	server := &http.Server{Handler: http.HandlerFunc(serve), ConnState: func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			accepted.Add(1)
+		}
+	}}
+	panic(server.Serve(l))
 }
+
+var accepted atomic.Int64
 
 const answerText = `{"id":"c1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"done","tool_calls":[{"id":"call_1","type":"function","function":{"name":"bash","arguments":"{\"command\":\"ls -la\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":1000,"completion_tokens":20,"total_tokens":1020,"prompt_tokens_details":{"cached_tokens":900}}}`
 
@@ -96,10 +105,18 @@ func stream(form string) []byte {
 	return []byte(b.String())
 }
 
-// serve answers without looking at the body: /v1/chat/completions plainly, and below
-// /v1/content and /v1/arguments with a stream of that kind.
+// serve answers without looking at the body: /v1/chat/completions plainly, below
+// /v1/content and /v1/arguments with a stream of that kind, below /v1/slow after 5 ms, and
+// at /accepted with the number of connections so far.
 func serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
+	switch {
+	case r.URL.Path == "/accepted":
+		fmt.Fprint(w, accepted.Load())
+		return
+	case strings.HasPrefix(r.URL.Path, "/v1/slow"):
+		time.Sleep(5 * time.Millisecond)
+	}
 	for kind, text := range streams {
 		if strings.HasPrefix(r.URL.Path, "/v1/"+kind) {
 			w.Header().Set("Content-Type", "text/event-stream")

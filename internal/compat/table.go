@@ -28,6 +28,7 @@ var order = []string{
 	"eino-ext openai Wrap",
 	"eino-ext qwen Wrap",
 	"fantasy Wrap",
+	"genkit compat_oai Middleware",
 	"genkit compat_oai Wrap",
 	"adk-go openaimodel Wrap",
 }

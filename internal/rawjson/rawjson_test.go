@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/homing-go/homing/internal/rawjson"
 	"github.com/stretchr/testify/require"
@@ -96,5 +97,12 @@ func FuzzQuoted(f *testing.F) {
 		var got string
 		require.NoError(t, json.Unmarshal(rawjson.AppendQuoted(nil, s), &got))
 		require.Equal(t, string([]rune(s)), got)
+		quoted := rawjson.AppendQuoted(nil, s)
+		require.Equal(t, string(quoted), string(rawjson.AppendQuoted(nil, []byte(s))))
+		if utf8.ValidString(s) {
+			require.Len(t, quoted, rawjson.QuotedLen(s))
+		} else {
+			require.LessOrEqual(t, len(quoted), rawjson.QuotedLen(s))
+		}
 	})
 }

@@ -94,51 +94,60 @@ func hex4(s []byte) rune {
 
 const hexDigits = "0123456789abcdef"
 
-// AppendQuoted appends s as a JSON string. <, > and & stay as they are: escaping
-// them would change the bytes that a prefix cache compares. What is not UTF-8
-// becomes U+FFFD.
+// escaped is what stands for a byte in a JSON string, "" for itself. <, > and & stay as
+// they are: escaping them would change the bytes that a prefix cache compares.
+var escaped = func() (table [256]string) {
+	for c := range 0x20 {
+		table[c] = `\u00` + string(hexDigits[c>>4]) + string(hexDigits[c&15])
+	}
+	table['\n'], table['\r'], table['\t'] = `\n`, `\r`, `\t`
+	table['"'], table['\\'] = `\"`, `\\`
+	return table
+}()
+
+// AppendQuoted appends s as a JSON string. What is not UTF-8 becomes U+FFFD.
 func AppendQuoted[S string | []byte](dst []byte, s S) []byte {
 	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, size := decodeRune(s[i:])
-			if r == utf8.RuneError && size == 1 {
-				dst = append(dst, s[start:i]...)
-				dst = append(dst, "\ufffd"...)
-				start = i + 1
+	if !valid(s) {
+		for _, r := range string(s) { // an invalid byte is read as U+FFFD
+			if r < utf8.RuneSelf && escaped[r] != "" {
+				dst = append(dst, escaped[r]...)
+			} else {
+				dst = utf8.AppendRune(dst, r)
 			}
-			i += size
-			continue
 		}
-		if c >= 0x20 && c != '"' && c != '\\' {
-			i++
-			continue
-		}
-		dst = append(dst, s[start:i]...)
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		}
-		i++
-		start = i
+		return append(dst, '"')
 	}
-	dst = append(dst, s[start:]...)
-	return append(dst, '"')
+	start := 0
+	for i := range len(s) {
+		if e := escaped[s[i]]; e != "" {
+			dst = append(append(dst, s[start:i]...), e...)
+			start = i + 1
+		}
+	}
+	return append(append(dst, s[start:]...), '"')
 }
 
-func decodeRune[S string | []byte](s S) (rune, int) {
-	if len(s) > utf8.UTFMax {
-		s = s[:utf8.UTFMax]
+// QuotedLen is how many bytes [AppendQuoted] appends, or more if s is not UTF-8.
+func QuotedLen[S string | []byte](s S) int {
+	if !valid(s) {
+		return len(`\u0000`)*len(s) + 2
 	}
-	return utf8.DecodeRuneInString(string(s))
+	n := len(s) + 2
+	for i := range len(s) {
+		if e := escaped[s[i]]; e != "" {
+			n += len(e) - 1
+		}
+	}
+	return n
+}
+
+func valid[S string | []byte](s S) bool {
+	switch v := any(s).(type) {
+	case string:
+		return utf8.ValidString(v)
+	case []byte:
+		return utf8.Valid(v)
+	}
+	return false
 }
