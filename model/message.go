@@ -22,7 +22,7 @@ func User(text string) Message { return plain("user", text) }
 
 // ToolResult returns the answer to one tool call.
 func ToolResult(callID, text string) Message {
-	b := make([]byte, 0, len(callID)+len(text)+len(text)/16+64)
+	b := make([]byte, 0, rawjson.QuotedLen(callID)+rawjson.QuotedLen(text)+48)
 	b = append(b, `{"role":"tool","tool_call_id":`...)
 	b = rawjson.AppendQuoted(b, callID)
 	b = append(b, `,"content":`...)
@@ -69,7 +69,7 @@ func (m Message) Role() string {
 }
 
 func plain(role, text string) Message {
-	b := make([]byte, 0, len(text)+len(text)/16+40)
+	b := make([]byte, 0, len(role)+rawjson.QuotedLen(text)+24)
 	b = append(b, `{"role":"`...)
 	b = append(b, role...)
 	b = append(b, `","content":`...)
