@@ -7,6 +7,8 @@
 // below are modules of the others. What comes of it is the table in the project's
 // README, which each module compares with its own results:
 //
-//	go test ./...             # fails if the table is out of date
-//	go test -update .         # writes this module's rows
+//	go test -count 1 .  # fails if the table is out of date
+//	go test -update .   # writes this module's rows
+//
+// The count is there because go's cache of results does not look at the README.
 package compat

@@ -1,9 +1,9 @@
 package compat
 
 import (
+	"errors"
 	"fmt"
 
-	"github.com/homing-go/homing/model/modeltest"
 	"github.com/homing-go/homing/routing"
 )
 
@@ -14,25 +14,25 @@ const header = "X-Session-ID"
 type Outcome string
 
 const (
-	// Yes: on each request, once, as the carrier spells it.
+	// Yes means on each request, once, as the carrier spells it.
 	Yes Outcome = "yes"
-	// ContextLost: on none, because the client does not hand the caller's context to
+	// ContextLost means on none, because the client does not hand the caller's context to
 	// net/http. Nothing that reads the session there can work.
 	ContextLost Outcome = "context lost"
-	// NoRetries: the client sends a failed request once and reports the failure.
+	// NoRetries means that the client sends a failed request once and reports the failure.
 	NoRetries Outcome = "no retries of its own"
 )
 
 // judge tells what became of a session in all of the requests. What is neither there
 // nor lost is an error.
-func judge(requests []modeltest.Recorded, id routing.ID) (Outcome, error) {
+func judge(requests []request, id routing.ID) (Outcome, error) {
 	if len(requests) == 0 {
-		return "", fmt.Errorf("no request came")
+		return "", errors.New("no request came")
 	}
 	want := fmt.Sprintf("%s: %s", header, id)
 	carried, bare := 0, 0
 	for i, r := range requests {
-		switch lines := r.Named(header); {
+		switch lines := r.named(header); {
 		case len(lines) == 0:
 			bare++
 		case len(lines) > 1:

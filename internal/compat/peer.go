@@ -65,10 +65,10 @@ func Run(t *testing.T, peers ...Peer) {
 }
 
 // check returns the row of what was seen.
-func (p Peer) check(t *testing.T, versions map[string]string) row {
-	r := row{Name: p.Name, By: p.By, Version: versions[p.Module], Note: p.Note}
+func (p Peer) check(t *testing.T, versions map[string]version) row {
+	r := row{Name: p.Name, By: p.By, Version: versions[p.Module].used, Note: p.Note}
 	if p.Over != "" {
-		r.Note = join("over "+short(p.Over)+" "+versions[p.Over], p.Note)
+		r.Note = join(p.over(versions), p.Note)
 	}
 	t.Run("plain", func(t *testing.T) { r.Plain = p.once(t, false) })
 	t.Run("streamed", func(t *testing.T) { r.Streamed = p.once(t, true) })

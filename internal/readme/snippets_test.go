@@ -2,7 +2,6 @@ package readme_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -28,16 +27,16 @@ func Example_ownHarness() {
 		routingtest.Answer{Text: "The test passes now."},
 	))
 	defer c.Close()
-	tools, _ := model.NewTools(model.ToolDef{Name: "bash", Parameters: json.RawMessage(`{"type":"object"}`)})
-	execute := func(model.ToolCall) string { return "ok" }
-	err := ownHarness(context.Background(), c.URL(), tools, "The test fails.", execute)
+	execute := func(_ context.Context, command string) (string, error) { return command + ": ok", nil }
+	err := ownHarness(context.Background(), c.URL(), "The test fails.", execute)
 	fmt.Println(err)
 	// Output:
-	// The test passes now.
+	// 1 calls, ""
+	// 0 calls, "The test passes now."
 	// <nil>
 }
 
-func ownHarness(ctx context.Context, baseURL string, tools *model.Tools, task string, execute func(model.ToolCall) string) error {
+func ownHarness(ctx context.Context, baseURL, task string, execute func(context.Context, string) (string, error)) error {
 	// readme:begin own harness
 	client, err := model.New(model.Config{BaseURL: baseURL, Model: "qwen3-coder"})
 	if err != nil {
@@ -45,23 +44,29 @@ func ownHarness(ctx context.Context, baseURL string, tools *model.Tools, task st
 	}
 	defer client.CloseIdleConnections()
 
-	// One ID for the whole trajectory: its turns, retries, streams and resumes.
-	session := routing.NewSession(routing.Derive("run-1", "django__django-16899", "attempt-1"))
-	agent := model.NewTrajectory(client, session, model.System("You fix bugs."))
-	agent.Tools = tools
-
-	answer, err := agent.Send(ctx, model.User(task))
-	for err == nil && len(answer.ToolCalls) > 0 {
-		var results []model.Message
-		for _, call := range answer.ToolCalls {
-			results = append(results, model.ToolResult(call.ID, execute(call)))
-		}
-		answer, err = agent.Send(ctx, results...) // encodes the results, not the history
+	type input struct {
+		Command string `json:"command"`
 	}
+	bash, err := model.NewTool("bash", "Run a command.", func(ctx context.Context, in input) (string, error) {
+		return execute(ctx, in.Command)
+	})
 	if err != nil {
 		return err
 	}
-	fmt.Println(answer.Text)
+	tools, err := model.NewToolbox(bash)
+	if err != nil {
+		return err
+	}
+
+	// One ID for the whole trajectory: its turns, retries, streams and resumes.
+	session := routing.NewSession(routing.Derive("run-1", "django__django-16899", "attempt-1"))
+	agent := model.NewTrajectory(client, session, model.System("You fix bugs."))
+	for step, err := range model.Run(ctx, agent, tools, model.RunConfig{MaxSteps: 50}, model.User(task)) {
+		if err != nil {
+			return err // a *model.Error: Kind, StatusCode, Message, Attempts
+		}
+		fmt.Printf("%d calls, %q\n", len(step.Response.ToolCalls), step.Response.Text)
+	}
 	// readme:end
 	return nil
 }
@@ -82,8 +87,9 @@ func wrappedClient(ctx context.Context, baseURL, key string) error {
 	api := openai.NewClient(option.WithBaseURL(baseURL), option.WithAPIKey(key)) // the one you have
 	ctx = routing.NewContext(ctx, routing.NewSession(routing.NewID()))
 
-	// Either keep its calls and let them carry the session:
-	routed := openai.NewClient(append(api.Options, option.WithMiddleware(routing.Middleware(nil)))...)
+	// Either keep its calls and let them carry the session of ctx, or fail:
+	transport := &routing.Transport{Missing: routing.MissingRefuse}
+	routed := openai.NewClient(append(api.Options, option.WithMiddleware(transport.Middleware))...)
 	completion, err := routed.Chat.Completions.New(ctx, openai.ChatCompletionNewParams{
 		Model: "qwen3-coder", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("hi")},
 	})
@@ -97,7 +103,8 @@ func wrappedClient(ctx context.Context, baseURL, key string) error {
 	if err != nil {
 		return err
 	}
-	answer, err := model.NewTrajectory(client, routing.NewSession(routing.NewID())).Send(ctx, model.User("hi"))
+	agent := model.NewTrajectory(client, routing.NewSession(routing.NewID())) // its session wins over that of ctx
+	answer, err := agent.Send(ctx, model.User("hi"))
 	// readme:end
 	if err != nil {
 		return err

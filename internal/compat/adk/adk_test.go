@@ -18,8 +18,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestPeers(t *testing.T) { compat.Run(t, peer) }
 
+func TestReplaceIsNeeded(t *testing.T) {
+	t.Parallel()
+	compat.NeedsReplace(t, below, "google.golang.org/adk/v2/model/openaimodel")
+}
+
+const below = "github.com/openai/openai-go/v3"
+
 var peer = compat.Peer{
-	Name: "adk-go openaimodel", By: "Wrap", Module: "google.golang.org/adk/v2", Over: "github.com/openai/openai-go/v3", Wire: compat.Responses,
+	Name: "adk-go openaimodel", By: "Wrap", Module: "google.golang.org/adk/v2", Over: below, Wire: compat.Responses,
 	Note: "speaks the Responses API",
 	Open: func(t testing.TB, url string) compat.Calls {
 		llm, err := openaimodel.NewModel(t.Context(), "m", &openaimodel.ClientConfig{

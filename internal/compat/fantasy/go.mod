@@ -12,14 +12,10 @@ require (
 
 require (
 	github.com/charmbracelet/x/exp/slice v0.0.0-20250904123553-b4e2667e5ad5 // indirect
-	github.com/coder/websocket v1.8.15 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260623181947-01eb4420fa68 // indirect
 	github.com/go-viper/mapstructure/v2 v2.5.0 // indirect
 	github.com/goccy/go-yaml v1.19.2 // indirect
-	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/google/uuid v1.6.0 // indirect
-	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
-	github.com/hashicorp/go-retryablehttp v0.7.8 // indirect
 	github.com/kaptinlin/jsonpointer v0.4.28 // indirect
 	github.com/kaptinlin/jsonschema v0.9.8 // indirect
 	github.com/openai/openai-go/v3 v3.98.0 // indirect
@@ -29,7 +25,6 @@ require (
 	github.com/tidwall/sjson v1.2.5 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/net v0.60.0 // indirect
-	golang.org/x/sync v0.25.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
 )
 
@@ -37,3 +32,7 @@ replace (
 	github.com/homing-go/homing => ../../..
 	github.com/homing-go/homing/internal/compat => ..
 )
+
+// homing asks for v3.98.0, with which fantasy v0.42.0 does not build:
+// ResponseInputItemParamOfFunctionCallOutput takes one argument there.
+replace github.com/openai/openai-go/v3 => github.com/openai/openai-go/v3 v3.50.0
