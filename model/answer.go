@@ -3,6 +3,7 @@ package model
 import (
 	"bytes"
 	"io"
+	"math"
 	"mime"
 	"net/http"
 	"strings"
@@ -13,8 +14,13 @@ import (
 
 // receive judges the response of an attempt inside of the retry layer, where a cut
 // body or an error inside of a success can still be tried again.
-func (c *call) receive(res *http.Response) error {
-	var err error
+func (c *call) receive(res *http.Response) (err error) {
+	sound := false
+	defer func() { // a dialect may panic
+		if !sound {
+			_ = res.Body.Close()
+		}
+	}()
 	switch {
 	case res.StatusCode < 200 || res.StatusCode > 299:
 		if c.failure == nil {
@@ -27,9 +33,7 @@ func (c *call) receive(res *http.Response) error {
 	default:
 		err = c.receiveWhole(res)
 	}
-	if err != nil {
-		_ = res.Body.Close()
-	}
+	sound = err == nil
 	return err
 }
 
@@ -59,6 +63,10 @@ func (c *call) receiveWhole(res *http.Response) error {
 	if err != nil {
 		return readFailure(res, err)
 	}
+	return c.receiveText(res, text)
+}
+
+func (c *call) receiveText(res *http.Response, text []byte) (err error) {
 	if c.answer, err = c.decode(res, text); err != nil {
 		return err
 	}
@@ -112,10 +120,17 @@ func (c *call) unread(res *http.Response, text []byte, err error) error {
 func (c *call) complete(answer *Response, res *http.Response, usage Usage) {
 	answer.Usage = usage
 	answer.Header = res.Header
-	answer.Timing = Timing{FirstByte: c.firstByte, Total: time.Since(c.start), Attempts: c.attempts}
+	answer.Timing = c.timing()
 	if answer.Raw == nil {
 		answer.Raw = answer.Message.JSON()
 	}
+	// The response belongs to the caller, the message to the history: what is done to one
+	// must not reach the other.
+	answer.Raw = bytes.Clone(answer.Raw)
+}
+
+func (c *call) timing() Timing {
+	return Timing{FirstByte: c.firstByte, Total: time.Since(c.start), Attempts: c.attempts}
 }
 
 // hand puts text back as the body, for the layers above.
@@ -184,7 +199,11 @@ func (c *call) outcome(res *http.Response) (*Response, error) {
 	if c.answer != nil && res.Body == io.ReadCloser(c.handed) {
 		return c.answer, nil
 	}
-	text, err := io.ReadAll(io.LimitReader(res.Body, c.base.cfg.Limits.ResponseBytes))
+	limit := min(c.base.cfg.Limits.ResponseBytes, math.MaxInt64-1)
+	text, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = tooLong(limit)
+	}
 	if err != nil {
 		return nil, c.fail(readFailure(res, err))
 	}

@@ -69,14 +69,14 @@ func (b *Base) enterAPI(req *http.Request, next nextFunc) (*http.Response, error
 	c.ctx = context.WithValue(routing.WithTurn(ctx, turn), callKey{}, c)
 	req = req.WithContext(c.ctx) //nolint:contextcheck // it is made of the request's own
 	c.note(req)
-	res, err := next(req)
+	res, err := either(next(req))
 	if err != nil {
-		return doNotRetry(res, req), c.fail(err)
+		return doNotRetry(nil, req), c.fail(err)
 	}
 	if c.attempts == 0 {
 		_ = res.Body.Close()
 		return doNotRetry(nil, req), &ConfigError{
-			Field: "API", Reason: "the request went out without the session: option.WithHTTPClient takes it off the client's own transport; remove it",
+			Field: "API", Reason: "the request went out without the session: option.WithHTTPClient takes it off the client's own transport, and so does a middleware that answers by itself; remove it",
 		}
 	}
 	if c.failure != nil {

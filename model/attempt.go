@@ -2,9 +2,7 @@ package model
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"sync/atomic"
@@ -20,61 +18,66 @@ type attempts struct{ r *retrier }
 
 func (a attempts) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
-	c := callFrom(ctx)
-	cfg := &a.r.base.cfg
 	slots := a.r.base.slots
-	if slots != nil {
-		if err := slots.Acquire(ctx, 1); err != nil {
-			return nil, err
-		}
-	}
-	c.attempts++
-	c.failure, c.answer, c.reading = nil, nil, nil
-	began := time.Now()
-	if hook := cfg.Hooks.AttemptStart; hook != nil {
-		hook(ctx, c.attempts)
-	}
-	turn := routing.TurnFrom(ctx)
-	turn.Attempt, turn.Last = c.attempts, c.once || c.attempts > cfg.Retry.Max
-	ctx, cancel := context.WithCancelCause(routing.WithTurn(ctx, turn))
-	watch := newWatch(cancel, cfg.Limits.FirstByte)
-	next, _ := ctx.Value(nextKey{}).(nextFunc)
-	res, err := a.r.send(req.WithContext(ctx), next)
-	watch.stop()
-	c.firstByte = time.Since(c.start)
-	if err != nil {
-		err = watch.explain(err)
-	}
-	if hook := cfg.Hooks.AttemptEnd; hook != nil {
-		info := AttemptInfo{Attempt: c.attempts, Err: err, FirstByte: time.Since(began)}
-		if err == nil {
-			info.StatusCode, info.Header = res.StatusCode, res.Header
-		}
-		hook(ctx, info)
-	}
-	if err != nil {
-		cancel(nil)
-		if slots != nil {
-			slots.Release(1)
+	if err := turnOf(ctx, slots); err != nil {
+		if req.Body != nil {
+			_ = req.Body.Close()
 		}
 		return nil, err
 	}
-	body := &attemptBody{rc: res.Body, watch: watch, slots: slots, idle: cfg.Limits.Idle, limit: cfg.Limits.ResponseBytes, failed: res.StatusCode >= 300}
-	if body.failed {
-		body.limit = min(body.limit, maxFailureBody)
-		watch.start(failureTime)
+	c := callFrom(ctx)
+	cfg := &a.r.base.cfg
+	c.attempts++
+	c.failure, c.answer, c.reading = nil, nil, nil
+	began := time.Now()
+	turn := routing.TurnFrom(ctx)
+	turn.Attempt, turn.Last = c.attempts, c.once || c.attempts > cfg.Retry.Max
+	inner, cancel := context.WithCancelCause(routing.WithTurn(ctx, turn))
+	body := &attemptBody{
+		rc: http.NoBody, watch: newWatch(cancel, cfg.Limits.FirstByte), slots: slots, idle: cfg.Limits.Idle, limit: cfg.Limits.ResponseBytes,
 	}
-	body.left = body.limit
-	res.Body = body
+	handed := false
+	defer func() { // in a panic of a hook or a transport, too
+		if !handed {
+			_ = body.Close()
+		}
+	}()
+	if hook := cfg.Hooks.AttemptStart; hook != nil {
+		hook(ctx, c.attempts)
+	}
+	next, _ := inner.Value(nextKey{}).(nextFunc)
+	res, err := either(a.r.send(req.WithContext(inner), next))
+	body.watch.stop()
+	c.firstByte = time.Since(c.start)
+	info := AttemptInfo{Attempt: c.attempts, FirstByte: time.Since(began)}
+	if err != nil {
+		err = body.watch.explain(err)
+		info.Err = err
+	} else {
+		body.rc = res.Body
+		info.StatusCode, info.Header = res.StatusCode, res.Header
+	}
+	if hook := cfg.Hooks.AttemptEnd; hook != nil {
+		hook(inner, info)
+	}
+	if err != nil {
+		return nil, err
+	}
+	body.expect(res.StatusCode)
+	handed, res.Body = true, body
 	return res, nil
 }
 
-// maxFailureBody and failureTime bound what is read of a response that is no answer;
-// what is beyond them is left out.
-const (
-	maxFailureBody = 1 << 20
-	failureTime    = 10 * time.Second
-)
+// turnOf waits until one more request may be under way.
+func turnOf(ctx context.Context, slots *semaphore.Weighted) error {
+	if ctx.Err() != nil { // not every transport looks
+		return context.Cause(ctx)
+	}
+	if slots == nil {
+		return nil
+	}
+	return slots.Acquire(ctx, 1)
+}
 
 // watch ends an attempt that takes too long.
 type watch struct {
@@ -114,79 +117,4 @@ func (w *watch) explain(err error) error {
 		return &Error{Kind: KindTimeout, detail: fmt.Sprintf("no byte came for %v", w.limit), cause: context.DeadlineExceeded}
 	}
 	return err
-}
-
-// attemptBody is the body of one attempt's response.
-type attemptBody struct {
-	rc          io.ReadCloser
-	watch       *watch
-	slots       *semaphore.Weighted
-	idle        time.Duration
-	left, limit int64
-	failed      bool // not an answer: cut at the limit, without an error
-	closed      bool
-}
-
-func (b *attemptBody) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		if b.failed {
-			return 0, io.EOF
-		}
-		// Only more bytes are too many: the answer may end exactly at the limit.
-		var one [1]byte
-		n, err := b.read(one[:])
-		if n > 0 {
-			err = &Error{Kind: KindResponse, detail: fmt.Sprintf("the answer is longer than Limits.ResponseBytes, %d", b.limit)}
-		}
-		return 0, err
-	}
-	if int64(len(p)) > b.left {
-		p = p[:b.left]
-	}
-	n, err := b.read(p)
-	b.left -= int64(n)
-	return n, err
-}
-
-func (b *attemptBody) read(p []byte) (int, error) {
-	if b.failed {
-		return b.rc.Read(p)
-	}
-	b.watch.start(b.idle)
-	n, err := b.rc.Read(p)
-	b.watch.stop()
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = b.watch.explain(err)
-	}
-	return n, err
-}
-
-func (b *attemptBody) Close() error {
-	if b.closed {
-		return nil
-	}
-	b.closed = true
-	err := b.rc.Close()
-	b.watch.stop()
-	b.watch.cancel(nil)
-	if b.slots != nil {
-		b.slots.Release(1)
-	}
-	return err
-}
-
-// linger bounds the wait for the end of a stream behind its last event.
-const linger = 100 * time.Millisecond
-
-// drain reads to the end, so that the connection can be used again, unless the server
-// takes its time to end.
-func (b *attemptBody) drain() {
-	b.idle = linger
-	deadline := time.Now().Add(linger)
-	var scrap [512]byte
-	for time.Now().Before(deadline) {
-		if _, err := b.Read(scrap[:]); err != nil {
-			return
-		}
-	}
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"sync/atomic"
@@ -89,9 +90,15 @@ func (b *Base) Generate(ctx context.Context, req *Request) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := c.generate()
-	b.done(c, answer, err)
-	return answer, err
+	return c.told(c.generate)
+}
+
+// told makes the call and tells the observers what came of it, even of one that ended in
+// a panic.
+func (c *call) told(run func() (*Response, error)) (answer *Response, err error) {
+	err = ErrAbandoned
+	defer func() { c.base.done(c, answer, err) }()
+	return run()
 }
 
 func (c *call) generate() (*Response, error) {
@@ -111,22 +118,26 @@ func (b *Base) Stream(ctx context.Context, req *Request) *Stream {
 		if err != nil {
 			return nil, err
 		}
-		answer, err := c.stream(yield)
-		b.done(c, answer, err)
-		return answer, err
+		return c.told(func() (*Response, error) { return c.stream(yield) })
 	})
 }
 
 // post sends the call through the SDK.
 func (c *call) post() (*http.Response, error) {
 	var res *http.Response
-	if err := c.base.api.Post(c.ctx, "chat/completions", nil, &res); err != nil {
-		if res != nil && res.Body != nil {
-			_ = res.Body.Close()
-		}
-		return nil, c.fail(err)
+	c.entered.Store(false)
+	err := c.base.api.Post(c.ctx, "chat/completions", nil, &res)
+	if err == nil {
+		return res, nil
 	}
-	return res, nil
+	if res != nil && res.Body != nil {
+		_ = res.Body.Close()
+	}
+	var sdk *openai.Error
+	if res != nil && c.failure != nil && c.failure.StatusCode >= 400 && !errors.As(err, &sdk) {
+		err = sdkError(res, c.failure) // the SDK knows one envelope only
+	}
+	return nil, c.fail(err)
 }
 
 // done tells the observers, and the audit what the prefix cache gave.
@@ -136,9 +147,12 @@ func (b *Base) done(c *call, answer *Response, err error) {
 		budgetFrom(c.ctx, b.cfg.Retry).give()
 	}
 	if hook := b.cfg.Hooks.Done; hook != nil {
-		info := CallInfo{Err: err}
-		if err == nil {
+		info := CallInfo{Err: err, Timing: c.timing()}
+		switch {
+		case err == nil:
 			info.Finish, info.Usage, info.Timing = answer.Finish, answer.Usage, answer.Timing
+		case c.reading != nil:
+			info.Usage = readUsage(c.reading.usage)
 		}
 		hook(c.ctx, info)
 	}

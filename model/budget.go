@@ -42,12 +42,22 @@ func (b *bucket) take() bool {
 
 // give is called for each answer.
 func (b *bucket) give() {
-	if b == nil {
-		return
+	if b != nil {
+		b.add(b.perAnswer)
 	}
+}
+
+// put puts back what was taken and not used.
+func (b *bucket) put() {
+	if b != nil {
+		b.add(1)
+	}
+}
+
+func (b *bucket) add(n float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.level = min(b.size, b.level+b.perAnswer)
+	b.level = min(b.size, b.level+n)
 }
 
 type budgetKey struct{}

@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/homing-go/homing/internal/rawjson"
@@ -22,8 +23,10 @@ type call struct {
 	origin  string
 	static  map[string]bool // headers that were set as options
 
-	once      bool // the body cannot be sent twice
-	spent     bool // a budget of retries is used up
+	entered   atomic.Bool // the request is past the outermost middleware
+	sending   atomic.Bool // the retry layer has it
+	once      bool        // the body cannot be sent twice
+	spent     bool        // a budget of retries is used up
 	attempts  int
 	firstByte time.Duration
 	failure   *Error // what the last attempt's response or body said
@@ -112,7 +115,8 @@ func closeTail(b []byte, written int) ([]byte, error) {
 // calls that come through [Base.API].
 func (b *Base) enter(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	c := callFrom(req.Context())
-	if c == nil || c.base != b {
+	// A hook or a middleware may use the context of a call for another one.
+	if c == nil || c.base != b || c.req == nil || c.entered.Swap(true) {
 		return b.enterAPI(req, next)
 	}
 	c.note(req)
@@ -121,7 +125,15 @@ func (b *Base) enter(req *http.Request, next func(*http.Request) (*http.Response
 		req.Header.Set("Accept", "text/event-stream")
 	}
 	c.body.install(req)
-	return next(req)
+	before := c.attempts
+	res, err := either(next(req))
+	if err == nil && c.attempts == before {
+		_ = res.Body.Close()
+		return nil, &ConfigError{
+			Field: "api", Reason: "a middleware of the wrapped client answered by itself, so that nothing carried the session; what answers in the place of a server belongs into the transport of its HTTP client",
+		}
+	}
+	return res, err
 }
 
 // note remembers what the request looked like before any other middleware.

@@ -1,10 +1,12 @@
 package model
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/homing-go/homing/internal/rawjson"
 )
@@ -14,11 +16,13 @@ import (
 type callSet struct {
 	list    []*partialCall
 	byIndex map[int64]int
+	byID    map[string]int // the last call of each id
 }
 
 type partialCall struct {
 	id, name  string
 	arguments growing
+	balance   balance // of arguments
 }
 
 // maxCalls bounds what one answer may ask for.
@@ -69,16 +73,20 @@ func (s *callSet) addOne(call []byte, emit func(Event) bool) (bool, error) {
 		return false, err
 	}
 	c := s.list[at]
+	event := Event{Kind: EventToolCall, Call: at}
 	// The first id and name win: some servers repeat them empty, some in each delta.
 	if c.id == "" {
-		c.id = rawjson.Text(id)
+		if c.id = rawjson.Text(id); c.id != "" {
+			event.ID = c.id
+			if s.byID == nil {
+				s.byID = make(map[string]int)
+			}
+			s.byID[c.id] = at
+		}
 	}
 	if c.name == "" {
 		c.name = rawjson.Text(name)
-	}
-	event := Event{Kind: EventToolCall, Call: at}
-	if begun {
-		event.ID, event.Name = c.id, c.name
+		event.Name = c.name
 	}
 	switch {
 	case rawjson.Kind(arguments) == '{': // an object where its text was due
@@ -87,7 +95,7 @@ func (s *callSet) addOne(call []byte, emit func(Event) bool) (bool, error) {
 	case len(arguments) > 2 && arguments[0] == '"':
 		event.Text = c.arguments.add(arguments)
 	}
-	if emit == nil || !begun && event.Text == "" {
+	if emit == nil || !begun && event.Text == "" && event.ID == "" && event.Name == "" {
 		return true, nil
 	}
 	return emit(event), nil
@@ -103,7 +111,7 @@ func (s *callSet) locate(index, id, name []byte, delta bool) (at int, begun bool
 	if n, err := strconv.ParseInt(string(index), 10, 64); err == nil && n >= 0 {
 		at, known := s.byIndex[n]
 		// One index for two calls: only a new id together with a new name tells them apart.
-		if known && (!hasID || !hasName || s.list[at].id == "" || s.list[at].id == rawjson.Text(id)) {
+		if known && (!hasID || !hasName || s.list[at].id == "" || string(textOf(id)) == s.list[at].id) {
 			return at, false, nil
 		}
 		if s.byIndex == nil {
@@ -115,23 +123,29 @@ func (s *callSet) locate(index, id, name []byte, delta bool) (at int, begun bool
 		return at, begun, err
 	}
 	if hasID {
-		text := rawjson.Text(id)
-		for i := range s.list {
-			if s.list[i].id == text {
-				return i, false, nil
-			}
+		if at, known := s.byID[string(textOf(id))]; known {
+			return at, false, nil
 		}
 		return s.begin()
 	}
-	if n := len(s.list); n > 0 && (!hasName || !json.Valid([]byte(s.list[n-1].arguments.String()))) {
+	if n := len(s.list); n > 0 && (!hasName || !s.list[n-1].whole()) {
 		return n - 1, false, nil
 	}
 	return s.begin()
 }
 
+// textOf is the text of a JSON string, without a copy if none is needed.
+func textOf(quoted []byte) []byte {
+	inner := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+		return inner
+	}
+	return rawjson.AppendText(nil, quoted)
+}
+
 func (s *callSet) begin() (int, bool, error) {
 	if len(s.list) >= maxCalls {
-		return 0, false, fmt.Errorf("more than %d tool calls in one answer", maxCalls)
+		return 0, false, &Error{Kind: KindResponse, detail: fmt.Sprintf("more than %d tool calls in one answer", maxCalls)}
 	}
 	s.list = append(s.list, new(partialCall))
 	return len(s.list) - 1, true, nil

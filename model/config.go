@@ -51,7 +51,7 @@ type Retry struct {
 	MaxRetryAfter time.Duration
 	// ClientBudget bounds the attempts that all calls of the client may make beyond
 	// their first ones: each takes one, and one comes back with every tenth answer and
-	// every second. TrajectoryBudget does so for each [Trajectory], where one comes back
+	// one each second. TrajectoryBudget does so for each [Trajectory], where one comes back
 	// with every turn. 0 means 100 and 20, negative no bound.
 	ClientBudget, TrajectoryBudget int
 	// Resend makes a stream that was cut after its first event go out again, within the
@@ -142,6 +142,14 @@ func defaultTo[T int | int64 | time.Duration](v *T, value T) {
 	}
 }
 
+// withoutUser hides what may be a password in a text that is no URL.
+func withoutUser(text string) string {
+	if i := strings.LastIndexByte(text, '@'); i >= 0 {
+		return "…" + text[i:]
+	}
+	return text
+}
+
 // parseBaseURL refuses what could not work, before the first request.
 func parseBaseURL(text string) (*url.URL, error) {
 	refuse := func(reason string) (*url.URL, error) {
@@ -152,11 +160,15 @@ func parseBaseURL(text string) (*url.URL, error) {
 	case text == "":
 		return refuse(`it is empty; set the root of the API, such as "http://localhost:8000/v1"`)
 	case err != nil:
-		return refuse("it is no URL")
+		return refuse(fmt.Sprintf(`%q is no URL; write it as "http://host:port/v1"`, withoutUser(text)))
+	case u.User != nil:
+		return refuse("it holds user information; take it out, and set APIKey, or an HTTPClient whose transport authenticates")
 	case u.Scheme != "http" && u.Scheme != "https":
 		return refuse(fmt.Sprintf(`the scheme of %q is neither http nor https; write it as "http://host:port/v1"`, u.Redacted()))
 	case u.Host == "" || u.Hostname() == "":
 		return refuse(fmt.Sprintf("%q has no host", u.Redacted()))
+	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions"):
+		return refuse(fmt.Sprintf(`%q names the endpoint; give the root of the API, which ends before "/chat/completions"`, u.Redacted()))
 	case u.RawQuery != "" || u.Fragment != "":
 		return refuse(fmt.Sprintf("%q has a query or a fragment, which would be lost", u.Redacted()))
 	}

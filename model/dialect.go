@@ -25,8 +25,8 @@ type Reader interface {
 	// must not be changed.
 	Message(raw json.RawMessage) error
 	// Delta reads the delta of one chunk and emits what it holds; when emit
-	// returns false the reader stops and returns nil. raw is valid during the
-	// call only.
+	// returns false the reader stops and returns nil, so the caller has to remember
+	// what emit said. raw is valid during the call only.
 	Delta(raw json.RawMessage, emit func(Event) bool) error
 	// Finish returns the answer. reason is the finish reason as received; done
 	// tells that the stream's end mark was seen. At least one of them was there,

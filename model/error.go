@@ -67,7 +67,7 @@ var (
 	// ErrAbandoned is the outcome of a stream whose loop ended early.
 	ErrAbandoned = errors.New("model: stream abandoned before its end")
 	// ErrBusy is returned when a trajectory is used by two calls at a time.
-	ErrBusy = errors.New("model: trajectory is busy with another call")
+	ErrBusy = errors.New("model: the trajectory is busy with another call: finish or leave its stream first, or give each goroutine a trajectory of its own")
 )
 
 // An Error is a call that failed. Its text and its log value never hold content:
@@ -91,14 +91,17 @@ type Error struct {
 	Attempts int
 	// RequestID is the server's x-request-id.
 	RequestID string
-	Header    http.Header
+	// URL is where the request went, without user and query; "" if it went nowhere.
+	URL    string
+	Header http.Header
 
 	detail      string
 	budgetSpent bool
 	cause       error
 }
 
-// Error names the kind, the status, the code and the attempts.
+// Error names the kind, and what else is known of status, target, attempts and limits.
+// What the server said is in the fields.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("model: ")
@@ -109,6 +112,9 @@ func (e *Error) Error() string {
 	var parts []string
 	if e.StatusCode != 0 {
 		parts = append(parts, fmt.Sprintf("status %d", e.StatusCode))
+	}
+	if e.URL != "" && (e.Kind == KindNotFound || e.Kind == KindTransport || e.Kind == KindResponse) {
+		parts = append(parts, e.URL)
 	}
 	if e.RequestID != "" {
 		parts = append(parts, fmt.Sprintf("request %.64q", e.RequestID))

@@ -15,6 +15,7 @@ import (
 const (
 	maxErrorBody    = 4 << 10
 	maxErrorMessage = 2 << 10
+	maxErrorCode    = 256
 )
 
 // kindOf classes a status.
@@ -57,7 +58,7 @@ func statusFailure(res *http.Response, text []byte) *Error {
 func bodyFailure(res *http.Response, failure []byte) *Error {
 	e := &Error{
 		Kind: KindServer, StatusCode: res.StatusCode, Header: res.Header, detail: "reported inside of the answer",
-		RequestID: res.Header.Get("X-Request-Id"), Body: capped(failure, maxErrorBody),
+		RequestID: res.Header.Get("X-Request-Id"), RetryAfter: retryAfter(res), Body: capped(failure, maxErrorBody),
 	}
 	e.readMessage(failure)
 	switch text := strings.ToLower(e.Code + " " + e.Type); {
@@ -84,6 +85,7 @@ func (e *Error) readMessage(text []byte) {
 			text = []byte(rawjson.Text(trimmed))
 		}
 		e.Message = strings.ToValidUTF8(string(capped(text, maxErrorMessage)), "\ufffd")
+		e.refine()
 		return
 	}
 	object := trimmed
@@ -91,32 +93,34 @@ func (e *Error) readMessage(text []byte) {
 	case '{':
 		object = inner
 	case '"':
-		e.Message = rawjson.Text(inner)
+		e.Message = said(inner, maxErrorMessage)
 	}
 	for o := rawjson.Members(object); o.Next(); {
-		value := string(o.Value)
-		if o.Value[0] == '"' {
-			value = rawjson.Text(o.Value)
-		}
 		switch string(o.Key) {
 		case "message":
-			e.Message = value
+			e.Message = said(o.Value, maxErrorMessage)
 		case "detail":
 			if e.Message == "" {
-				e.Message = value
+				e.Message = said(o.Value, maxErrorMessage)
 			}
 		case "code":
-			if value != "null" {
-				e.Code = value
-			}
+			e.Code = said(o.Value, maxErrorCode)
 		case "type":
-			if value != "null" {
-				e.Type = value
-			}
+			e.Type = said(o.Value, maxErrorCode)
 		}
 	}
-	e.Message = strings.ToValidUTF8(string(capped([]byte(e.Message), maxErrorMessage)), "")
 	e.refine()
+}
+
+// said is a text, or what a server put in the place of one, up to a limit.
+func said(value []byte, limit int) string {
+	switch value[0] {
+	case 'n':
+		return ""
+	case '"':
+		value = []byte(rawjson.Text(value))
+	}
+	return strings.ToValidUTF8(string(capped(value, limit)), "")
 }
 
 // refine finds the failures that servers hide behind a status that says little.
@@ -161,8 +165,9 @@ func containsAny(text string, signs []string) bool {
 
 func number(form *regexp.Regexp, text string) int {
 	if m := form.FindStringSubmatch(text); m != nil {
-		n, _ := strconv.Atoi(m[1]) // too long a number is none
-		return n
+		if n, err := strconv.Atoi(m[1]); err == nil { // too long a number is none
+			return n
+		}
 	}
 	return 0
 }
@@ -177,9 +182,12 @@ func readFailure(res *http.Response, err error) error {
 		return failure
 	}
 	e := &Error{Kind: KindTruncated, StatusCode: res.StatusCode, Header: res.Header, cause: err}
-	if errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, io.EOF):
 		e.cause = io.ErrUnexpectedEOF
-	} else if !errors.Is(err, io.ErrUnexpectedEOF) {
+	case timedOut(err): // by the caller's HTTP client
+		e.Kind = KindTimeout
+	case !errors.Is(err, io.ErrUnexpectedEOF):
 		e.detail = "the connection broke"
 	}
 	return e
@@ -220,7 +228,16 @@ func (c *call) fail(err error) error {
 	if permanent(err) {
 		return err
 	}
-	return &Error{Kind: KindTransport, Attempts: c.attempts, budgetSpent: c.spent, cause: err}
+	failure = &Error{Kind: KindTransport, Attempts: c.attempts, budgetSpent: c.spent, cause: err}
+	if timedOut(err) {
+		failure.Kind = KindTimeout
+	}
+	return failure
+}
+
+func timedOut(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
 func notSame(err, other error) error {

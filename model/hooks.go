@@ -44,9 +44,12 @@ type RetryInfo struct {
 
 // CallInfo is the outcome of a call.
 type CallInfo struct {
-	// Err is nil for a whole answer; then the rest is set.
-	Err    error
+	// Err is nil for a whole answer, and [ErrAbandoned] for one that nobody waited for.
+	Err error
+	// Finish is set for a whole answer.
 	Finish Finish
+	// Usage is what the server had reported by the end of the call. An answer that was cut
+	// or left is billed too.
 	Usage  Usage
 	Timing Timing
 }

@@ -5,7 +5,7 @@ import "context"
 // A GenerateFunc is the plain kind of call of a [Client].
 type GenerateFunc func(ctx context.Context, req *Request) (*Response, error)
 
-// A StreamFunc is its streamed kind.
+// A StreamFunc is the streamed kind of call of a [Client].
 type StreamFunc func(ctx context.Context, req *Request) *Stream
 
 // An Interceptor wraps both kinds of call. There is one method for each, so that streams

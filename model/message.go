@@ -60,6 +60,46 @@ func rawMessage(text []byte) (Message, error) {
 // JSON returns the encoded message. It must not be changed.
 func (m Message) JSON() json.RawMessage { return m.json[:len(m.json):len(m.json)] }
 
+// MarshalJSON returns the message, for encoding/json, which escapes <, > and & in it unless
+// its encoder is told not to. Where bytes must stay as they are, use JSON and [Raw].
+func (m Message) MarshalJSON() ([]byte, error) {
+	if len(m.json) == 0 {
+		return []byte("null"), nil
+	}
+	return m.json, nil
+}
+
+// UnmarshalJSON is [Raw].
+func (m *Message) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		*m = Message{}
+		return nil
+	}
+	parsed, err := Raw(text)
+	if err == nil {
+		*m = parsed
+	}
+	return err
+}
+
+// ParseMessages takes a history that [Snapshot.JSON] wrote, byte for byte, for a trajectory
+// that goes on after a break.
+func ParseMessages(array json.RawMessage) ([]Message, error) {
+	var messages []Message
+	elements := rawjson.Elements(array)
+	for elements.Next() {
+		m, err := Raw(elements.Value)
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w", len(messages), err)
+		}
+		messages = append(messages, m)
+	}
+	if elements.Err != nil {
+		return nil, &RequestError{Field: "messages", Reason: elements.Err.Error()}
+	}
+	return messages, nil
+}
+
 // Role returns the member "role"; "" for the zero Message.
 func (m Message) Role() string {
 	if len(m.json) == 0 {

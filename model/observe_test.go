@@ -57,7 +57,7 @@ func TestHooksAndLog(t *testing.T) {
 		require.Error(t, err)
 		require.Equal(t, []string{
 			"start 1", "end 1 429 0s ", "retry 1 rate limited 429 1s", "start 2", "end 2 200 2s b3", "done <nil> stop 9 2",
-			"start 1", "end 1 401 0s ", "done model: not authorized (status 401)  0 0",
+			"start 1", "end 1 401 0s ", "done model: not authorized (status 401)  0 1",
 		}, told)
 		require.Contains(t, log.String(), "attempt=1 status=429 kind=\"rate limited\"")
 		require.NotContains(t, log.String(), "secret")

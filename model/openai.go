@@ -38,58 +38,42 @@ func (OpenAI) AppendTail(dst []byte, req *Request) ([]byte, error) {
 	if err != nil || len(req.Extra) == 0 {
 		return dst, err
 	}
+	sent := memberNames(dst)
 	for _, name := range slices.Sorted(maps.Keys(req.Extra)) {
 		value := req.Extra[name]
 		if err := rawjson.Valid(value); err != nil {
 			return dst, &RequestError{Field: fmt.Sprintf("Extra[%q]", name), Reason: err.Error()}
 		}
-		if where := req.fixed(name); where != "" {
-			return dst, &RequestError{Field: fmt.Sprintf("Extra[%q]", name), Reason: "already sent; use " + where}
+		if name == "messages" || name == "stream" || slices.Contains(sent, name) {
+			return dst, &RequestError{Field: fmt.Sprintf("Extra[%q]", name), Reason: "it is sent already; use " + sourceOf(name)}
 		}
 		dst = AppendMember(dst, name, value)
 	}
 	return dst, nil
 }
 
-// fixed returns where a member is set when it may not come from Extra as well.
-func (r *Request) fixed(name string) string {
-	p := &r.Params
-	set := false
-	field := ""
-	switch name {
-	case "messages":
-		return "Request.Messages"
+// memberNames returns the names in an object that is not closed yet.
+func memberNames(open []byte) []string {
+	var names []string
+	o := rawjson.Members(append(open[:len(open):len(open)], '}'))
+	for o.Next() {
+		names = append(names, string(o.Key))
+	}
+	return names
+}
+
+// sourceOf tells where a member comes from that may not come from Extra as well.
+func sourceOf(member string) string {
+	switch member {
+	case "messages", "tools":
+		return "the request's field for it"
 	case "model":
 		return "Config.Model"
 	case "stream":
 		return "Stream instead of Generate"
-	case "tools":
-		set, field = r.Tools.Len() > 0, "Request.Tools"
-	case "temperature":
-		set, field = p.Temperature != nil, "Params.Temperature"
-	case "top_p":
-		set, field = p.TopP != nil, "Params.TopP"
-	case "top_k":
-		set, field = p.TopK != nil, "Params.TopK"
-	case "min_p":
-		set, field = p.MinP != nil, "Params.MinP"
-	case "seed":
-		set, field = p.Seed != nil, "Params.Seed"
-	case "max_tokens":
-		set, field = p.MaxTokens != nil, "Params.MaxTokens"
-	case "presence_penalty":
-		set, field = p.PresencePenalty != nil, "Params.PresencePenalty"
-	case "frequency_penalty":
-		set, field = p.FrequencyPenalty != nil, "Params.FrequencyPenalty"
-	case "repetition_penalty":
-		set, field = p.RepetitionPenalty != nil, "Params.RepetitionPenalty"
-	case "stop":
-		set, field = p.Stop != nil, "Params.Stop"
+	default:
+		return "its field of Params, or the dialect's own setting"
 	}
-	if !set {
-		return ""
-	}
-	return field
 }
 
 func appendParams(dst []byte, p *Params) ([]byte, error) {

@@ -34,9 +34,7 @@ func (r *reader) read(raw json.RawMessage, emit func(Event) bool) error {
 	for o.Next() {
 		switch string(o.Key) {
 		case "content":
-			if rawjson.Kind(o.Value) == '[' {
-				r.content.addParts(o.Value)
-			} else if !r.content.take(o.Value, EventText, emit) {
+			if !r.takeContent(o.Value, emit) {
 				return nil
 			}
 		case "reasoning_content", "reasoning":
@@ -87,17 +85,18 @@ func (g *growing) take(value []byte, kind EventKind, emit func(Event) bool) bool
 	return emit == nil || emit(Event{Kind: kind, Text: text})
 }
 
-// addParts takes the text of an array of content parts.
-func (g *growing) addParts(array []byte) {
-	parts := rawjson.Elements(array)
+// takeContent takes a text, or an array of parts of which some are text.
+func (r *reader) takeContent(value []byte, emit func(Event) bool) bool {
+	if rawjson.Kind(value) != '[' {
+		return r.content.take(value, EventText, emit)
+	}
+	parts := rawjson.Elements(value)
 	for parts.Next() {
-		if rawjson.Kind(parts.Value) != '{' {
-			continue
-		}
-		if text := rawjson.Get(parts.Value, "text"); rawjson.Kind(text) == '"' {
-			g.add(text)
+		if rawjson.Kind(parts.Value) == '{' && !r.content.take(rawjson.Get(parts.Value, "text"), EventText, emit) {
+			return false
 		}
 	}
+	return true
 }
 
 func (r *reader) Finish(reason string, _ bool) (*Response, error) {
@@ -113,8 +112,12 @@ func (r *reader) Finish(reason string, _ bool) (*Response, error) {
 		}.message()
 		return res, nil
 	}
+	raw := []byte(r.raw)
+	if !utf8.Valid(raw) { // no JSON for the server that would get it back
+		raw = []byte(string([]rune(string(raw))))
+	}
 	var err error
-	if res.Message, err = rawMessage(r.raw); err != nil {
+	if res.Message, err = rawMessage(raw); err != nil {
 		return nil, fmt.Errorf("assistant message of the answer: %w", err)
 	}
 	return res, nil

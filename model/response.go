@@ -31,7 +31,8 @@ type Response struct {
 	Finish  Finish
 	Usage   Usage
 	Timing  Timing
-	// Raw is the assistant message as received; for a stream, as assembled.
+	// Raw is the assistant message as received; for a stream, as assembled. It may share
+	// its bytes with Message and must not be changed.
 	Raw json.RawMessage
 	// Header is that of the HTTP response which brought the answer.
 	Header http.Header
@@ -41,7 +42,8 @@ type Response struct {
 // unsound and must not be carried out: Err says what to tell the model.
 type ToolCall struct {
 	ID, Name string
-	// Arguments is the JSON text of the arguments as the model wrote it.
+	// Arguments is the JSON text of the arguments as the model wrote it; empty if it wrote
+	// none, which means no arguments.
 	Arguments json.RawMessage
 	Err       error
 }

@@ -56,6 +56,10 @@ func (r *retrier) do(req *http.Request, next nextFunc) (*http.Response, error) {
 	if c == nil {
 		return nil, errNoCall
 	}
+	if !c.sending.CompareAndSwap(false, true) {
+		return nil, errTwice
+	}
+	defer c.sending.Store(false)
 	if req.Response != nil && c.attempts > 0 {
 		c.attempts-- // a redirect goes on with the attempt that met it
 	}
@@ -87,6 +91,9 @@ func (r *retrier) do(req *http.Request, next nextFunc) (*http.Response, error) {
 // errNoCall marks a request that did not come through the client's own middleware.
 var errNoCall = &ConfigError{Field: "API", Reason: "the request bypassed the client's middleware"}
 
+// errTwice is for middlewares that hedge: the attempts of one call are counted together.
+var errTwice = &ConfigError{Field: "api", Reason: "a middleware of the wrapped client sends one request twice at a time; one behind the other is possible"}
+
 // check is the retry policy.
 func (r *retrier) check(ctx context.Context, res *http.Response, err error) (bool, error) {
 	c := callFrom(ctx)
@@ -97,7 +104,7 @@ func (r *retrier) check(ctx context.Context, res *http.Response, err error) (boo
 		if permanent(err) || foreign(c, err) {
 			return false, err
 		}
-		return r.again(ctx, c, err, nil), nil
+		return r.again(ctx, c, err, res), nil // res is that of a success with the failure in it
 	}
 	if res.StatusCode < 400 {
 		return false, nil
@@ -126,11 +133,13 @@ func (r *retrier) again(ctx context.Context, c *call, why error, res *http.Respo
 	if errors.As(why, &failure) {
 		info.Kind, info.StatusCode = failure.Kind, failure.StatusCode
 	}
-	if c.spent = !budgetFrom(ctx, r.base.cfg.Retry).take(); c.spent {
+	own := budgetFrom(ctx, r.base.cfg.Retry)
+	if c.spent = !own.take(); c.spent {
 		return false
 	}
 	// That a model wrote what its server cannot parse says nothing about the server.
 	if c.spent = info.Kind != KindOutput && !r.base.budget.take(); c.spent {
+		own.put()
 		return false
 	}
 	if hook := r.base.cfg.Hooks.Retry; hook != nil {
@@ -246,7 +255,7 @@ func retryAfter(res *http.Response) time.Duration {
 				return 0
 			}
 			const most = float64(math.MaxInt64 / 2)
-			return time.Duration(min(n*float64(form.unit), most))
+			return time.Duration(min(math.Round(n*float64(form.unit)), most))
 		}
 		if date, err := http.ParseTime(text); err == nil {
 			return max(0, time.Until(date))

@@ -22,8 +22,12 @@ type Step struct {
 	Results []Message
 }
 
-// A StepLimitError ends a [Run] whose model goes on calling tools.
-type StepLimitError struct{ Steps int }
+// A StepLimitError ends a [Run] whose model goes on calling tools. The calls of its last
+// answer were carried out; send Results first if the trajectory is to go on.
+type StepLimitError struct {
+	Steps   int
+	Results []Message
+}
 
 func (e *StepLimitError) Error() string {
 	return fmt.Sprintf("model: run: still calling tools after %d steps; raise RunConfig.MaxSteps if that is meant", e.Steps)
@@ -40,6 +44,9 @@ func Run(ctx context.Context, t *Trajectory, box *Toolbox, cfg RunConfig, msgs .
 		limit = 250
 	}
 	return func(yield func(Step, error) bool) {
+		if box == nil {
+			box, _ = NewToolbox()
+		}
 		if t.Tools == nil {
 			t.Tools = box.Tools()
 		}
@@ -61,6 +68,6 @@ func Run(ctx context.Context, t *Trajectory, box *Toolbox, cfg RunConfig, msgs .
 			}
 			msgs = step.Results
 		}
-		yield(Step{}, &StepLimitError{Steps: limit})
+		yield(Step{}, &StepLimitError{Steps: limit, Results: msgs})
 	}
 }

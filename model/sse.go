@@ -135,15 +135,24 @@ func (s *sseReader) line() ([]byte, error) {
 	}
 }
 
+// indexLineEnd looks at pieces that grow, so that a text with one kind of line end is not
+// searched to its end for the other kind at each line.
 func indexLineEnd(b []byte) int {
-	i := bytes.IndexByte(b, '\n')
-	if i >= 0 {
-		b = b[:i]
+	for from, size := 0, 512; from < len(b); size *= 2 {
+		piece := b[from:min(from+size, len(b))]
+		i := bytes.IndexByte(piece, '\n')
+		if i >= 0 {
+			piece = piece[:i]
+		}
+		if j := bytes.IndexByte(piece, '\r'); j >= 0 {
+			return from + j
+		}
+		if i >= 0 {
+			return from + i
+		}
+		from += size
 	}
-	if j := bytes.IndexByte(b, '\r'); j >= 0 {
-		return j
-	}
-	return i
+	return -1
 }
 
 // fill reads more input behind what is there.

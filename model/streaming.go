@@ -20,15 +20,16 @@ type streaming struct {
 	// pending events were read inside of the retry layer and not handed out yet.
 	pending []Event
 
-	finish []byte // as received; nil if it was not seen
-	reason string
-	done   bool // [DONE] was seen
-	usage  Usage
+	reason string    // the finish reason; "" if it was not seen
+	done   bool      // [DONE] was seen
+	begun  bool      // there was a choice
+	usage  []byte    // the last that was seen
 	answer *Response // when the stream ended before anything was handed out
 }
 
 // afterFinish bounds the wait for what may follow a finish reason: the usage and the
-// end mark. The answer itself is whole by then.
+// end mark, or more of the answer where a server is early with its reason. The answer
+// itself is whole by then.
 const afterFinish = 2 * time.Second
 
 type readerFunc func([]byte) (int, error)
@@ -51,23 +52,52 @@ func (c *call) receiveStream(res *http.Response) error {
 	}
 	c.handed = &replay{rest: res.Body, recording: true}
 	s := newStreaming(c, res, readerFunc(c.handed.pull))
-	more := true
-	for more && len(s.pending) == 0 {
-		var err error
-		if more, err = s.step(func(e Event) bool { s.pending = append(s.pending, e); return true }); err != nil {
-			return err
-		}
-	}
-	if !more {
-		var err error
-		if s.answer, err = s.end(); err != nil {
-			return err
-		}
+	c.reading = s
+	if err := s.begin(); err != nil {
+		return c.noStream(res, err)
 	}
 	c.handed.recording = false
-	c.reading = s
 	res.Body = c.handed
 	return nil
+}
+
+// begin reads up to the first event, or to the end.
+func (s *streaming) begin() (err error) {
+	for more := true; more && len(s.pending) == 0; {
+		more, err = s.step(func(e Event) bool { s.pending = append(s.pending, e); return true })
+		if err != nil {
+			return err
+		}
+		if !more {
+			if s.answer, err = s.end(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// noStream is for what ended before anything of a stream was seen. Some servers answer
+// with a plain body, a failure above all, under another label than its own.
+func (c *call) noStream(res *http.Response, err error) error {
+	text := c.handed.seen
+	var failure *Error
+	if !errors.As(err, &failure) || failure.Kind != KindTruncated {
+		return err
+	}
+	begin := bytes.TrimLeft(text, " \t\r\n")
+	switch {
+	case c.reading.begun || len(begin) == 0:
+	case begin[0] == '{':
+		c.reading = nil
+		return c.receiveText(res, text)
+	case begin[0] == '<':
+		return notAnAnswer(res, text, "a web page instead of a stream; check the base URL and what stands in front of the server", nil)
+	}
+	if failure.Body == nil {
+		failure.Body = capped(text, maxErrorBody)
+	}
+	return err
 }
 
 var doneMark = []byte("[DONE]")
@@ -76,7 +106,7 @@ var doneMark = []byte("[DONE]")
 func (s *streaming) step(emit func(Event) bool) (bool, error) {
 	data, err := s.events.next()
 	switch {
-	case err != nil && (s.finish != nil || s.done) && s.c.ctx.Err() == nil:
+	case err != nil && s.reason != "" && s.c.ctx.Err() == nil:
 		return false, nil // whole, whatever happened behind it
 	case err != nil:
 		return false, readFailure(s.res, err)
@@ -106,23 +136,31 @@ func (s *streaming) step(emit func(Event) bool) (bool, error) {
 		return false, bodyFailure(s.res, e.failure)
 	}
 	if e.usage != nil {
-		s.usage = readUsage(e.usage)
+		s.usage = append(s.usage[:0], e.usage...)
 	}
+	s.begun = s.begun || e.choices
 	if e.message != nil {
 		if more, err := s.delta(data, e.message, emit); !more {
 			return false, err
 		}
 	}
 	s.form.learn(data, &e)
-	if e.finish != nil && s.finish == nil {
-		s.reason = rawjson.Text(e.finish)
-		s.finish = []byte(s.reason)
+	// An empty reason is none: some servers send it with each chunk.
+	if reason := rawjson.Text(e.finish); reason != "" && s.reason == "" {
+		s.reason = reason
 		s.hurry(afterFinish)
 	}
 	return true, nil
 }
 
 func (s *streaming) delta(chunk, delta []byte, emit func(Event) bool) (bool, error) {
+	if s.reason != "" {
+		out := emit
+		emit = func(e Event) bool {
+			s.hurry(afterFinish)
+			return out(e)
+		}
+	}
 	if err := s.reader.Delta(delta, emit); err != nil {
 		return false, s.c.unread(s.res, chunk, err)
 	}
@@ -130,8 +168,8 @@ func (s *streaming) delta(chunk, delta []byte, emit func(Event) bool) (bool, err
 }
 
 func (s *streaming) hurry(limit time.Duration) {
-	if b, ok := s.body(); ok && (b.idle < 0 || b.idle > limit) {
-		b.idle = limit
+	if b, ok := s.body(); ok {
+		b.hurry(limit)
 	}
 }
 
@@ -146,11 +184,14 @@ func (s *streaming) body() (*attemptBody, bool) {
 
 // end makes the answer of a stream that had a terminal signal.
 func (s *streaming) end() (*Response, error) {
+	if !s.begun {
+		return nil, &Error{Kind: KindTruncated, StatusCode: s.res.StatusCode, Header: s.res.Header, detail: "the stream ended without an answer"}
+	}
 	answer, err := s.reader.Finish(s.reason, s.done)
 	if err != nil {
 		return nil, s.c.unread(s.res, nil, err)
 	}
-	s.c.complete(answer, s.res, s.usage)
+	s.c.complete(answer, s.res, readUsage(s.usage))
 	return answer, nil
 }
 
@@ -187,73 +228,4 @@ func (s *streaming) run(yield func(Event) bool) (*Response, error) {
 		b.drain()
 	}
 	return answer, nil
-}
-
-// whole hands out an answer that came in one piece though a stream was asked for.
-func whole(answer *Response, yield func(Event) bool) bool {
-	if answer.Reasoning != "" && !yield(Event{Kind: EventReasoning, Text: answer.Reasoning}) {
-		return false
-	}
-	if answer.Text != "" && !yield(Event{Kind: EventText, Text: answer.Text}) {
-		return false
-	}
-	for i, call := range answer.ToolCalls {
-		if !yield(Event{Kind: EventToolCall, Call: i, ID: call.ID, Name: call.Name, Text: string(call.Arguments)}) {
-			return false
-		}
-	}
-	return true
-}
-
-// stream sends the call and hands the answer out, once more if that is asked for.
-func (c *call) stream(yield func(Event) bool) (*Response, error) {
-	for {
-		res, err := c.post()
-		if err != nil {
-			return nil, err
-		}
-		answer, err := c.handOut(res, yield)
-		if err == nil || !c.resend(err) {
-			return answer, err
-		}
-		if !yield(Event{Kind: EventRestart}) {
-			return nil, ErrAbandoned
-		}
-	}
-}
-
-// resend waits for the next attempt at a stream that was cut, if there may be one.
-func (c *call) resend(err error) bool {
-	retry := c.base.retry
-	var failure *Error
-	if !c.base.cfg.Retry.Resend || !errors.As(err, &failure) || !retryableKind(failure.Kind) || !retry.again(c.ctx, c, err, nil) {
-		return false
-	}
-	timer := time.NewTimer(retry.backoff(0, 0, c.attempts-1, nil))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-c.ctx.Done():
-		return false
-	}
-}
-
-// handOut hands out the answer that the SDK handed up in res.
-func (c *call) handOut(res *http.Response, yield func(Event) bool) (*Response, error) {
-	if res == nil {
-		return nil, &Error{Kind: KindTransport, Attempts: c.attempts, detail: "a middleware returned no response"}
-	}
-	defer res.Body.Close() //nolint:errcheck // nothing more is read
-	if c.reading != nil && res.Body == io.ReadCloser(c.handed) {
-		return c.reading.run(yield)
-	}
-	if isJSON(res) || res.StatusCode < 200 || res.StatusCode > 299 {
-		answer, err := c.outcome(res)
-		if err == nil && !whole(answer, yield) {
-			return nil, ErrAbandoned
-		}
-		return answer, err
-	}
-	return newStreaming(c, res, res.Body).run(yield)
 }

@@ -29,6 +29,9 @@ func NewTool[In any](name, description string, fn func(context.Context, In) (str
 	refuse := func(err error) (Tool, error) {
 		return Tool{}, &RequestError{Field: fmt.Sprintf("tool %q", name), Reason: err.Error()}
 	}
+	if fn == nil {
+		return refuse(errors.New("its function is nil"))
+	}
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
 		return refuse(err)
@@ -78,14 +81,23 @@ func RawTool(def ToolDef, fn func(ctx context.Context, arguments json.RawMessage
 	if _, err := NewTools(def); err != nil {
 		return Tool{}, err
 	}
+	if fn == nil {
+		return Tool{}, &RequestError{Field: fmt.Sprintf("tool %q", def.Name), Reason: "its function is nil"}
+	}
 	return Tool{def: def, run: fn}, nil
 }
 
 // Def returns the definition.
 func (t Tool) Def() ToolDef { return t.def }
 
-// Call calls the function.
-func (t Tool) Call(ctx context.Context, arguments json.RawMessage) (string, error) {
+// Call calls the function. A panic in it comes back as an error, so that one tool cannot
+// end the program and all other trajectories with it.
+func (t Tool) Call(ctx context.Context, arguments json.RawMessage) (text string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			text, err = "", fmt.Errorf("the tool %q panicked: %v", t.def.Name, p)
+		}
+	}()
 	if rawjson.Kind(arguments) == 0 {
 		arguments = json.RawMessage(`{}`)
 	}

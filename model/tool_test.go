@@ -136,3 +136,16 @@ func ExampleNewTool() {
 	fmt.Println(string(results[0].JSON()))
 	// Output: {"role":"tool","tool_call_id":"1","content":"a.go has 12 lines"}
 }
+
+// One tool that panics does not end the program.
+func TestToolPanics(t *testing.T) {
+	t.Parallel()
+	tool, err := model.NewTool("bad", "", func(context.Context, struct{}) (string, error) { panic("boom") })
+	require.NoError(t, err)
+	_, err = tool.Call(context.Background(), nil)
+	require.ErrorContains(t, err, `the tool "bad" panicked: boom`)
+	_, err = model.NewTool[struct{}]("none", "", nil)
+	require.ErrorContains(t, err, "function is nil")
+	_, err = model.RawTool(model.ToolDef{Name: "none"}, nil)
+	require.ErrorContains(t, err, "function is nil")
+}

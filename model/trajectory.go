@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -37,9 +38,10 @@ type Trajectory struct {
 	turns     int
 }
 
-// NewTrajectory returns a trajectory whose history begins with the system messages.
-func NewTrajectory(c Client, s routing.Session, system ...Message) *Trajectory {
-	return newTrajectory(c, s, NewTranscript(system...))
+// NewTrajectory returns a trajectory whose history begins with history: a system message,
+// or what [Snapshot.JSON] kept of a trajectory that is to go on, under the same session.
+func NewTrajectory(c Client, s routing.Session, history ...Message) *Trajectory {
+	return newTrajectory(c, s, NewTranscript(history...))
 }
 
 func newTrajectory(c Client, s routing.Session, history *Transcript) *Trajectory {
@@ -48,7 +50,7 @@ func newTrajectory(c Client, s routing.Session, history *Transcript) *Trajectory
 
 // Send sends one turn: the history with msgs behind it.
 func (t *Trajectory) Send(ctx context.Context, msgs ...Message) (*Response, error) {
-	return t.turn(ctx, msgs, t.client.Generate)
+	return t.turn(ctx, msgs, func(ctx context.Context, req *Request) (*Response, error) { return t.client.Generate(ctx, req) })
 }
 
 // Stream is Send with the answer as it comes. The turn begins when the stream is used.
@@ -73,7 +75,12 @@ func (t *Trajectory) turn(ctx context.Context, msgs []Message, send func(context
 	if ctx == nil {
 		return nil, routing.Check(ctx) // says so
 	}
-	if !t.busy.CompareAndSwap(false, true) {
+	switch {
+	case t.client == nil:
+		return nil, &ConfigError{Field: "Trajectory", Reason: "it has no client; make it with NewTrajectory"}
+	case t.session.ID == "":
+		return nil, fmt.Errorf("model: the trajectory's session has no ID; make it with routing.NewSession(routing.NewID()): %w", routing.ErrNoSession)
+	case !t.busy.CompareAndSwap(false, true):
 		return nil, ErrBusy
 	}
 	defer t.busy.Store(false)

@@ -2,6 +2,7 @@ package model_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 
@@ -166,4 +167,53 @@ func TestStreamIsUsedOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "a", res.Text)
 	require.Equal(t, 1, runs)
+}
+
+// A history that was kept goes on byte for byte.
+func TestHistoryIsKept(t *testing.T) {
+	t.Parallel()
+	client := &fake{generate: func(context.Context, *model.Request) (*model.Response, error) { return says("<answer> & more"), nil }}
+	tr := model.NewTrajectory(client, routing.NewSession(testID), model.System("<s>"))
+	_, err := tr.Send(context.Background(), model.User("1 < 2"))
+	require.NoError(t, err)
+	kept := tr.Snapshot().JSON()
+	require.True(t, json.Valid(kept))
+	history, err := model.ParseMessages(kept)
+	require.NoError(t, err)
+	again := model.NewTrajectory(client, tr.Session(), history...)
+	require.Equal(t, string(kept), string(again.Snapshot().JSON()))
+	for _, bad := range []string{"", "{}", "[1]", `[{"role":"user"}`} {
+		_, err := model.ParseMessages(json.RawMessage(bad))
+		require.Error(t, err, bad)
+	}
+
+	text, err := json.Marshal(map[string]any{"history": tr.Snapshot(), "one": model.User("1 < 2"), "none": model.Message{}})
+	require.NoError(t, err)
+	var back struct {
+		History   []model.Message
+		One, None model.Message
+	}
+	require.NoError(t, json.Unmarshal(text, &back))
+	require.Len(t, back.History, 3)
+	require.JSONEq(t, `{"role":"user","content":"1 < 2"}`, string(back.One.JSON()))
+	require.Empty(t, back.None.Role())
+}
+
+func TestEmptyValuesSaySo(t *testing.T) {
+	t.Parallel()
+	_, err := new(model.Trajectory).Send(context.Background(), model.User("1"))
+	require.ErrorContains(t, err, "NewTrajectory")
+	_, err = model.NewTrajectory(new(fake), routing.Session{}).Send(context.Background(), model.User("1"))
+	require.ErrorIs(t, err, routing.ErrNoSession)
+	require.ErrorContains(t, err, "routing.NewSession(routing.NewID())")
+	stream := model.NewStream(func(yield func(model.Event) bool) (*model.Response, error) {
+		yield(model.Event{})
+		return says("x"), nil
+	})
+	for range stream.Events() {
+		_, err := stream.Response()
+		require.ErrorContains(t, err, "behind the loop")
+	}
+	_, err = stream.Response()
+	require.NoError(t, err)
 }

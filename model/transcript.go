@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"iter"
 	"sync"
 
@@ -124,14 +125,24 @@ func (s Snapshot) Size() int {
 	return size
 }
 
-// Messages walks the history. The messages share the snapshot's bytes.
+// JSON returns the history as an array, its messages byte for byte; [ParseMessages] reads
+// it back.
+func (s Snapshot) JSON() json.RawMessage {
+	text := append(make([]byte, 0, s.Size()+2), '[')
+	for _, segment := range s.appendSegments(nil) {
+		text = append(text, segment...)
+	}
+	return append(text, ']')
+}
+
+// MarshalJSON is JSON, for encoding/json, which escapes <, > and & in it unless its encoder
+// is told not to.
+func (s Snapshot) MarshalJSON() ([]byte, error) { return s.JSON(), nil }
+
+// Messages walks the history. The messages share a copy of the snapshot's bytes.
 func (s Snapshot) Messages() iter.Seq2[int, Message] {
 	return func(yield func(int, Message) bool) {
-		text := []byte{'['}
-		for _, segment := range s.appendSegments(nil) {
-			text = append(text, segment...)
-		}
-		elements := rawjson.Elements(append(text, ']'))
+		elements := rawjson.Elements(s.JSON())
 		for i := 0; elements.Next(); i++ {
 			if !yield(i, Message{elements.Value}) {
 				return

@@ -19,6 +19,7 @@ func NewTransport() *http.Transport {
 	t.MaxIdleConns = 0 // no limit over all hosts
 	t.MaxIdleConnsPerHost = 4096
 	t.IdleConnTimeout = 90 * time.Second
+	t.MaxResponseHeaderBytes = 256 << 10 // the default is 10 MiB, and a hostile one costs several times that, on each attempt
 	t.WriteBufferSize = 32 << 10
 	t.ReadBufferSize = 16 << 10
 	return t

@@ -52,7 +52,7 @@ func guard(next nextFunc) nextFunc {
 			}
 			return nil, &ConfigError{Field: "api", Reason: "a middleware of the wrapped client sends the request to another origin than its base URL"}
 		}
-		res, err := next(req)
+		res, err := either(next(req))
 		if err == nil && res.Request != nil && res.Request.Method != req.Method {
 			_ = res.Body.Close()
 			return nil, methodChanged(req.Method, res.Request.Method)

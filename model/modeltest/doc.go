@@ -18,4 +18,8 @@
 // [Recorded] shows the header lines as they were: their spelling, their order, and
 // how often each was there. What the script and the client disagree about fails the
 // test: a step that no request asked for, a request without a step.
+//
+// [Replay] is a transport that answers from a file, and [Record] writes such files by
+// way of a real server: without secrets, and with SESSION-1 and so on in the place of
+// session IDs, so that a later run, whose IDs are others, is answered the same.
 package modeltest
