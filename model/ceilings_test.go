@@ -48,7 +48,7 @@ func TestEncodingTurn1000(t *testing.T) {
 		length = transcript.Snapshot().Len()
 	}))
 	require.Equal(t, 1000+2*301, length)
-	require.EqualValues(t, 2, testing.AllocsPerRun(300, func() {
+	require.EqualValues(t, 2, testing.AllocsPerRun(300, func() { //nolint:testifylint // it is a whole number
 		transcript.Append(model.ToolResult("call_1", text), model.User(text))
 	}))
 	_, bytes := cost(300, func() { transcript.Append(result, question) })

@@ -108,7 +108,7 @@ func TestOddJSON(t *testing.T) {
 				continue
 			}
 			require.NoError(t, errs[i], "%s %d", name, i)
-			require.True(t, test.text == res.Text, "%s %d: %.40q", name, i, res.Text)
+			require.True(t, test.text == res.Text, "%s %d: %.40q", name, i, res.Text) //nolint:testifylint // the whole texts would drown the report
 			require.True(t, json.Valid(res.Message.JSON()), name)
 		}
 		// Two calls, each with the body on both sides of the connection.
@@ -183,11 +183,12 @@ func TestManyCalls(t *testing.T) {
 			many.WriteString("data: " + stopChunk + "\n\n")
 			b := bothWays(t, message)
 			spread := through(t, model.Config{}, streamed(many.String()))
-			for way, call := range map[string]func(ctx context.Context) (*model.Response, error){
-				"plain":     func(ctx context.Context) (*model.Response, error) { return b.Generate(ctx, ask("x")) },
-				"one delta": func(ctx context.Context) (*model.Response, error) { return b.Stream(ctx, ask("x")).Response() },
-				"spread":    func(ctx context.Context) (*model.Response, error) { return spread.Stream(ctx, ask("x")).Response() },
+			for way, call := range []func(ctx context.Context) (*model.Response, error){
+				func(ctx context.Context) (*model.Response, error) { return b.Generate(ctx, ask("x")) },
+				func(ctx context.Context) (*model.Response, error) { return b.Stream(ctx, ask("x")).Response() },
+				func(ctx context.Context) (*model.Response, error) { return spread.Stream(ctx, ask("x")).Response() },
 			} {
+				way := []string{"plain", "one delta", "spread"}[way]
 				ctx, cancel := context.WithTimeout(routed(), 20*time.Second)
 				var res *model.Response
 				var err error

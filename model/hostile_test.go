@@ -96,7 +96,7 @@ func TestHostileConnections(t *testing.T) {
 		{name: "failure without end", speak: func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 400 Bad\r\n\r\n"); flood(c, "no ") }, plain: model.KindBadRequest, stream: model.KindBadRequest, most: 16 * mib},
 		{name: "chunks without end", speak: func(c net.Conn) {
 			_, _ = io.WriteString(c, plainHead+"Transfer-Encoding: chunked\r\n\r\n")
-			flood(c, "1\r\n \r\n")
+			flood(c, "10\r\n                \r\n")
 		}, limits: small, plain: model.KindResponse, stream: model.KindResponse, names: "Limits.ResponseBytes", most: 16 * mib},
 		{name: "chunk of a huge size", speak: func(c net.Conn) {
 			_, _ = io.WriteString(c, plainHead+"Transfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\n")
