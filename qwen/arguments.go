@@ -108,14 +108,18 @@ func repeats(value, rest []byte) bool {
 
 const backtickFence = "```"
 
-// unfence takes the text out of a Markdown fence that encloses all of it.
+// unfence takes an object out of a Markdown fence that encloses all of the text.
 func unfence(text []byte) ([]byte, bool) {
 	inner, opened := bytes.CutPrefix(text, []byte(backtickFence))
 	inner, closed := bytes.CutSuffix(inner, []byte(backtickFence))
 	if !opened || !closed {
 		return text, false
 	}
-	return bytes.TrimSpace(inner[skipLanguage(inner, 0):]), true
+	body := bytes.TrimSpace(inner[skipLanguage(inner, 0):])
+	if len(body) == 0 || body[0] != '{' {
+		return text, false
+	}
+	return body, true
 }
 
 // skipLanguage goes over the name of a language behind the opener of a fence.

@@ -57,6 +57,9 @@ func bothClients(tb testing.TB) (base, dialect model.Client) {
 // A plain turn through the Qwen client makes at most a tenth more allocations than through
 // the plain one.
 func TestTurnAllocations(t *testing.T) {
+	if underRace {
+		t.Skip("the race detector allocates")
+	}
 	base, dialect := bothClients(t)
 	a, b := testing.AllocsPerRun(200, turnOf(t, base)), testing.AllocsPerRun(200, turnOf(t, dialect))
 	t.Logf("%v allocations through model, %v through qwen", a, b)

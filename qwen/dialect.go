@@ -22,8 +22,8 @@ func NewDialect(options Options) model.Dialect {
 // NewReader implements [model.Dialect].
 func (d *dialect) NewReader(req *model.Request) model.Reader {
 	r := &reader{tools: req.Tools, nullContent: d.options.NullContent, turn: req.Messages.Len()}
-	if r.tools.Len() == 0 {
-		if tools, err := model.ParseTools(req.Extra["tools"]); err == nil {
+	if extra := req.Extra["tools"]; extra != nil && r.tools.Len() == 0 {
+		if tools, err := model.ParseTools(extra); err == nil {
 			r.tools = tools
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/homing-go/homing/model"
 	"github.com/homing-go/homing/qwen"
-	"github.com/stretchr/testify/require"
 )
 
 // readAll reads one plain message.
@@ -170,7 +169,7 @@ var hostileArguments = map[string]func(n int) string{
 
 // hostileCosts reads a text as content, as thinking, as arguments and as a stream of small
 // pieces.
-func hostileCosts(t *testing.T, build func(n int) string, asArguments bool) map[string]func(n int) time.Duration {
+func hostileCosts(t testing.TB, build func(n int) string, asArguments bool) map[string]func(n int) time.Duration {
 	t.Helper()
 	timed := func(f func()) time.Duration {
 		runtime.LockOSThread()
@@ -233,26 +232,19 @@ func hostileCosts(t *testing.T, build func(n int) string, asArguments bool) map[
 	}
 }
 
-// Reading takes time in proportion to the text, whatever it is made of: eight times the
-// text takes far less than the 64 times that going over it again would.
-func TestReadingIsLinear(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it measures time")
-	}
-	const small, factor, limit = 20_000, 8, 24
+// BenchmarkHostile tells how the time to read grows with eight times the text, whatever it
+// is made of: 1 is in proportion, 8 is going over all of it again for each part.
+func BenchmarkHostile(b *testing.B) {
+	const small, factor = 20_000, 8
 	run := func(name string, build func(n int) string, asArguments bool) {
-		t.Run(name, func(t *testing.T) {
-			for way, cost := range hostileCosts(t, build, asArguments) {
-				ratio := 0.0
-				for range 3 { // another process may have had the processor
-					one, many := max(cost(small), 100*time.Microsecond), cost(small*factor)
-					if ratio = float64(many) / float64(one); ratio <= limit {
-						break
-					}
+		for way, cost := range hostileCosts(b, build, asArguments) {
+			b.Run(name+"/"+way, func(b *testing.B) {
+				for b.Loop() {
+					one, many := max(cost(small), time.Microsecond), cost(small*factor)
+					b.ReportMetric(float64(many)/float64(one)/factor, "growth")
 				}
-				require.LessOrEqual(t, ratio, float64(limit), way)
-			}
-		})
+			})
+		}
 	}
 	for name, build := range hostile {
 		run(name, build, false)

@@ -41,6 +41,9 @@ func (r *reader) Delta(raw json.RawMessage, emit func(model.Event) bool) error {
 	if rawjson.Kind(raw) != '{' {
 		return nil
 	}
+	if emit == nil {
+		emit = func(model.Event) bool { return true }
+	}
 	return r.read(raw, emit)
 }
 

@@ -186,6 +186,7 @@ func TestArguments(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"```json {\"command\": \"ls\"}```":                "ok json_fence",
+		"```ls```":                                        "bad_json",
 		"```{\"command\": \"ls\"}":                        "bad_json",
 		"{\"command\": \"ls\"}}]":                         "ok extra_close",
 		"```json\n{\"command\": \"ls\"}\n```":             "ok json_fence",

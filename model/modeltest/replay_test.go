@@ -253,6 +253,7 @@ func TestReplayOfBytes(t *testing.T) {
 	require.Empty(t, replaying(t, modeltest.Tape{}, file, func(transport http.RoundTripper) { all(transport, "http://nowhere.test") }))
 
 	require.NotContains(t, read(t, file), "\n< Date:")
+	require.Contains(t, read(t, file), "\n*iVBORw0KGgoA/")
 
 	// Git may write the file with the line ends of another system.
 	require.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(read(t, file), "\n", "\r\n")), 0o600))

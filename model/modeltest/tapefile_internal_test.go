@@ -7,6 +7,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// A changed message is a changed line.
+func TestRecordedPieces(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		`{"messages":[{"a":"\\\",["},{"b":[1,2]}],"n":1}`: {`{"messages":[`, `{"a":"\\\",["},`, `{"b":[1,2]}],`, `"n":1}`},
+		`[1,[2,3],{"a":4,"b":5},[]]`:                      {`[1,`, `[`, `2,`, `3],`, `{"a":4,"b":5},`, `[]]`},
+		`{"a":{"b":1,"c":2}, "d":3}`:                      {`{"a":{"b":1,"c":2},`, ` "d":3}`},
+		`{"a":1,`:                                         {`{"a":1,`},
+		`"a,[b"`:                                          {`"a,[b"`},
+		`[1,2] x`:                                         {`[1,2] x`},
+	} {
+		require.Equal(t, want, jsonPieces(text))
+	}
+}
+
 // Whatever the bytes of an exchange are, the file gives them back, and is the same
 // when it is written again.
 func FuzzReplayFile(f *testing.F) {
