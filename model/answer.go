@@ -3,7 +3,6 @@ package model
 import (
 	"bytes"
 	"io"
-	"math"
 	"mime"
 	"net/http"
 	"strings"
@@ -199,11 +198,7 @@ func (c *call) outcome(res *http.Response) (*Response, error) {
 	if c.answer != nil && res.Body == io.ReadCloser(c.handed) {
 		return c.answer, nil
 	}
-	limit := min(c.base.cfg.Limits.ResponseBytes, math.MaxInt64-1)
-	text, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
-	if err == nil && int64(len(text)) > limit {
-		err = tooLong(limit)
-	}
+	text, err := io.ReadAll(c.bounded(res.Body))
 	if err != nil {
 		return nil, c.fail(readFailure(res, err))
 	}

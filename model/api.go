@@ -10,6 +10,7 @@ import (
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/conversations"
 	"github.com/openai/openai-go/v3/live"
+	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/realtime"
 	"github.com/openai/openai-go/v3/responses"
 	"github.com/openai/openai-go/v3/webhooks"
@@ -23,7 +24,12 @@ import (
 func (b *Base) API() openai.Client {
 	// openai.NewClient would read keys, headers and a base URL from the environment
 	// and send them along.
-	opts := b.api.Options
+	opts := []option.RequestOption{option.WithBaseURL("http://none.invalid"), option.WithMiddleware(func(req *http.Request, _ nextFunc) (*http.Response, error) {
+		return doNotRetry(nil, req), errNotMade
+	})}
+	if b != nil && b.retry != nil {
+		opts = b.api.Options
+	}
 	return openai.Client{
 		Options:                 opts,
 		Decisions:               openai.NewDecisionService(opts...),

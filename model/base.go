@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"sync/atomic"
@@ -32,6 +33,9 @@ type Base struct {
 }
 
 var _ Client = (*Base)(nil)
+
+// errNotMade is the error of a Base that is nil or zero.
+var errNotMade = &ConfigError{Field: "Base", Reason: "it is empty; make it with New or Wrap"}
 
 // New returns a client. The layers, outermost first: the SDK with authentication and
 // origin check, an http.Client with the redirect policy, the one retry layer, the
@@ -131,7 +135,11 @@ func (c *call) post() (*http.Response, error) {
 		return res, nil
 	}
 	if res != nil && res.Body != nil {
-		_ = res.Body.Close()
+		defer res.Body.Close() //nolint:errcheck // nothing more is read
+	}
+	if res != nil && c.failure == nil && res.StatusCode >= 400 { // by a middleware
+		text, _ := io.ReadAll(io.LimitReader(res.Body, maxFailureBody))
+		c.failure = statusFailure(res, text)
 	}
 	var sdk *openai.Error
 	if res != nil && c.failure != nil && c.failure.StatusCode >= 400 && !errors.As(err, &sdk) {
@@ -166,6 +174,9 @@ func (b *Base) done(c *call, answer *Response, err error) {
 
 // End tells the carrier that the trajectory of ctx is over.
 func (b *Base) End(ctx context.Context) error {
+	if b == nil || b.route == nil {
+		return errNotMade
+	}
 	if err := routing.Check(ctx); err != nil {
 		return err
 	}
@@ -186,7 +197,7 @@ func (b *Base) End(ctx context.Context) error {
 // goroutine of the client is left once the calls are over. A client made by [Wrap]
 // leaves the connections to the wrapped client.
 func (b *Base) CloseIdleConnections() {
-	if b.idle != nil {
+	if b != nil && b.idle != nil {
 		b.idle()
 	}
 }

@@ -21,6 +21,7 @@ type call struct {
 	streams bool
 	start   time.Time
 	origin  string
+	target  string          // origin and path
 	static  map[string]bool // headers that were set as options
 
 	entered   atomic.Bool // the request is past the outermost middleware
@@ -44,6 +45,9 @@ func callFrom(ctx context.Context) *call {
 
 // newCall checks the request and encodes what is new of it.
 func (b *Base) newCall(ctx context.Context, req *Request, stream bool) (*call, error) {
+	if b == nil || b.cfg.Dialect == nil {
+		return nil, errNotMade
+	}
 	if err := routing.Check(ctx); err != nil {
 		return nil, err
 	}
@@ -139,6 +143,7 @@ func (b *Base) enter(req *http.Request, next func(*http.Request) (*http.Response
 // note remembers what the request looked like before any other middleware.
 func (c *call) note(req *http.Request) {
 	c.origin = req.URL.Scheme + "://" + req.URL.Host
+	c.target = c.origin + req.URL.Path
 	if !c.base.ownOptions || c.body == nil {
 		c.base.seenURL.Store(req.URL)
 		c.static = make(map[string]bool, len(req.Header))

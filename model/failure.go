@@ -222,13 +222,15 @@ func (c *call) fail(err error) error {
 		}
 	}
 	if failure != nil {
-		failure.Attempts, failure.budgetSpent = c.attempts, c.spent
+		failure.Attempts, failure.budgetSpent, failure.URL = c.attempts, c.spent, c.target
 		return failure
 	}
-	if permanent(err) {
+	if permanent(err) && !broken(err) {
 		return err
 	}
-	failure = &Error{Kind: KindTransport, Attempts: c.attempts, budgetSpent: c.spent, cause: err}
+	failure = &Error{
+		Kind: KindTransport, URL: c.target, Attempts: c.attempts, budgetSpent: c.spent, detail: connectionDetail(err), cause: err,
+	}
 	if timedOut(err) {
 		failure.Kind = KindTimeout
 	}

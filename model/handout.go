@@ -79,6 +79,20 @@ func (c *call) handOut(res *http.Response, yield func(Event) bool) (*Response, e
 		}
 		return answer, err
 	}
-	c.reading = newStreaming(c, res, res.Body)
+	c.reading = newStreaming(c, res, c.bounded(res.Body))
 	return c.reading.run(yield)
+}
+
+// bounded limits what is read of a body that a middleware put in the place of the received
+// one.
+func (c *call) bounded(body io.Reader) io.Reader {
+	limit := c.base.cfg.Limits.ResponseBytes
+	left := limit
+	return readerFunc(func(p []byte) (int, error) {
+		n, err := body.Read(p)
+		if left -= int64(n); left < 0 {
+			return 0, tooLong(limit)
+		}
+		return n, err
+	})
 }

@@ -190,7 +190,7 @@ func permanent(err error) bool {
 	case errors.As(err, &failure):
 		return !retryableKind(failure.Kind)
 	}
-	return false
+	return broken(err)
 }
 
 // foreign tells that a request failed behind a redirect to another origin, where the

@@ -88,7 +88,7 @@ func (c *call) noStream(res *http.Response, err error) error {
 	begin := bytes.TrimLeft(text, " \t\r\n")
 	switch {
 	case c.reading.begun || len(begin) == 0:
-	case begin[0] == '{':
+	case begin[0] == '{' && errors.Is(c.reading.events.err, io.EOF):
 		c.reading = nil
 		return c.receiveText(res, text)
 	case begin[0] == '<':

@@ -58,6 +58,9 @@ func (t *Trajectory) Stream(ctx context.Context, msgs ...Message) *Stream {
 	return NewStream(func(yield func(Event) bool) (*Response, error) {
 		return t.turn(ctx, msgs, func(ctx context.Context, req *Request) (*Response, error) {
 			stream := t.client.Stream(ctx, req)
+			if stream == nil {
+				return nil, errNoAnswer
+			}
 			for event, err := range stream.Events() {
 				if err != nil {
 					return nil, err

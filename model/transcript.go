@@ -35,6 +35,7 @@ type chunk struct {
 }
 
 const (
+	smallChunk = 512
 	firstChunk = 2 << 10
 	maxChunk   = 64 << 10
 )
@@ -61,7 +62,9 @@ func (t *Transcript) append(message []byte) {
 	}
 	need := len(message) + 1
 	if t.last == nil || t.last != t.own || cap(t.last.buf)-t.used < need {
-		t.size = max(t.size, firstChunk)
+		if t.size == 0 {
+			t.size = firstChunk
+		}
 		t.last = &chunk{prev: t.last, prevUsed: t.used, buf: make([]byte, 0, max(t.size, need))}
 		t.own, t.used, t.size = t.last, 0, min(2*t.size, maxChunk)
 	}
@@ -103,6 +106,7 @@ func (t *Transcript) rewind(s Snapshot) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.last, t.used, t.n, t.own = s.last, s.used, s.n, nil
+	t.size = smallChunk // the next chunk may be given up as soon
 }
 
 // A Snapshot is a history at one moment: immutable, already encoded, and as cheap

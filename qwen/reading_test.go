@@ -83,6 +83,7 @@ func TestCallsInText(t *testing.T) {
 		"brackets too many":               {`<tool_call>{"name":"bash","arguments":{"command":"a"}}}}</tool_call>`, []string{`bash {"command":"a"}`}, ""},
 		"a bracket missing, nothing else": {`<tool_call>{"name":"bash","arguments":{"command":"a"}`, []string{`bash {"command":"a"}`}, ""},
 		"arguments cut":                   {`<tool_call>{"name":"bash","arguments":{"command":"a"`, []string{"bash incomplete_args"}, ""},
+		"another member cut":              {`<tool_call>{"name":"bash","arguments":{"command":"a"},"x":{"y":1</tool_call>`, []string{"bash bad_json"}, ""},
 		"text in the wrapper":             {`<tool_call>{"name":"bash","arguments":{"command":"a"}} now</tool_call>`, []string{"bash bad_json"}, ""},
 		"broken, and a sound one":         {`<tool_call>{'name':'bash'}</tool_call>` + ls, []string{" bad_json", `bash {"command":"ls"}`}, ""},
 		"no name in JSON":                 {`<tool_call>{"command":"ls"}</tool_call>`, []string{" missing_name"}, ""},
@@ -246,6 +247,23 @@ func TestToolsOfTheRequest(t *testing.T) {
 	res, err = reader.Finish("tool_calls", true)
 	require.NoError(t, err)
 	require.ErrorIs(t, res.ToolCalls[0].Err, qwen.KindUnknownTool, "no tools were offered")
+}
+
+// In an answer that was cut at the token limit the last call is refused even when it looks
+// whole: servers close what was cut. Calls before it are sound.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	for _, content := range []string{xmlCall("ls") + xmlCall("pwd"), "<think>" + xmlCall("ls") + xmlCall("pwd"), xmlCall("ls") + xmlCall("pwd") + "and then"} {
+		reader := qwen.NewDialect(qwen.Options{}).NewReader(&model.Request{Tools: fuzzTools})
+		require.NoError(t, reader.Message(message(content, "", nil)))
+		res, err := reader.Finish("length", true)
+		require.NoError(t, err)
+		require.Equal(t, model.FinishLength, res.Finish)
+		require.Len(t, res.ToolCalls, 2)
+		require.NoError(t, res.ToolCalls[0].Err)
+		require.ErrorIs(t, res.ToolCalls[1].Err, qwen.KindTruncated)
+		require.Contains(t, string(res.Message.JSON()), `{\"command\":\"pwd\"}`)
+	}
 }
 
 // An attempt that the server gave up on fails, and may be tried again.
