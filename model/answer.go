@@ -107,10 +107,7 @@ func (c *call) decode(res *http.Response, text []byte) (*Response, error) {
 // unread is what a dialect could not read.
 func (c *call) unread(res *http.Response, text []byte, err error) error {
 	if failure, ok := err.(*Error); ok { //nolint:errorlint // a wrapped one is the cause of another failure
-		if failure.StatusCode == 0 {
-			failure.StatusCode, failure.Header = res.StatusCode, res.Header
-		}
-		return failure
+		return failure.of(res)
 	}
 	return notAnAnswer(res, text, "the message cannot be read", err)
 }

@@ -407,3 +407,19 @@ func TestBudgetsAreNotSpentInVain(t *testing.T) {
 		require.Greater(t, len(s.requests())-before, 1, "the trajectory has retries left")
 	})
 }
+
+// A tool without a function is refused when it is made, and one that panics is told to the model.
+func TestToolsThatBreak(t *testing.T) {
+	t.Parallel()
+	_, err := model.NewTool[struct{}]("f", "", nil)
+	require.ErrorContains(t, err, "function is nil")
+	_, err = model.RawTool(model.ToolDef{Name: "f"}, nil)
+	require.ErrorContains(t, err, "function is nil")
+	tool, err := model.NewTool("f", "", func(context.Context, struct{}) (string, error) { panic("in the tool") })
+	require.NoError(t, err)
+	box, err := model.NewToolbox(tool)
+	require.NoError(t, err)
+	results, err := box.Results(context.Background(), []model.ToolCall{{ID: "1", Name: "f", Arguments: []byte("{}")}})
+	require.NoError(t, err)
+	require.Contains(t, string(results[0].JSON()), "panicked: in the tool")
+}

@@ -176,10 +176,7 @@ func number(form *regexp.Regexp, text string) int {
 func readFailure(res *http.Response, err error) error {
 	var failure *Error
 	if errors.As(err, &failure) {
-		if failure.StatusCode == 0 && res != nil {
-			failure.StatusCode, failure.Header = res.StatusCode, res.Header
-		}
-		return failure
+		return failure.of(res)
 	}
 	e := &Error{Kind: KindTruncated, StatusCode: res.StatusCode, Header: res.Header, cause: err}
 	switch {
@@ -191,6 +188,16 @@ func readFailure(res *http.Response, err error) error {
 		e.detail = "the connection broke"
 	}
 	return e
+}
+
+// of returns the failure with the response that it is about. e itself may be shared.
+func (e *Error) of(res *http.Response) *Error {
+	if e.StatusCode != 0 || res == nil {
+		return e
+	}
+	told := *e
+	told.StatusCode, told.Header = res.StatusCode, res.Header
+	return &told
 }
 
 // notAnAnswer is a success whose body is something else.
@@ -222,8 +229,9 @@ func (c *call) fail(err error) error {
 		}
 	}
 	if failure != nil {
-		failure.Attempts, failure.budgetSpent, failure.URL = c.attempts, c.spent, c.target
-		return failure
+		told := *failure // it may be shared: by hooks, or by other calls
+		told.Attempts, told.budgetSpent, told.URL = c.attempts, c.spent, c.target
+		return &told
 	}
 	if permanent(err) && !broken(err) {
 		return err

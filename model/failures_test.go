@@ -2,12 +2,14 @@ package model_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
@@ -313,4 +315,48 @@ func TestUsageOfUnfinishedCalls(t *testing.T) {
 			require.ErrorIs(t, told[0].Err, model.ErrAbandoned)
 		}
 	}
+}
+
+// picky is a dialect that refuses every answer by one and the same value.
+type picky struct{ model.OpenAI }
+
+var errPicky = &model.Error{Kind: model.KindOutput, Message: "not that"}
+
+func (picky) NewReader(*model.Request) model.Reader { return pickyReader{} }
+
+type pickyReader struct{}
+
+func (pickyReader) Message(json.RawMessage) error                       { return errPicky }
+func (pickyReader) Delta(json.RawMessage, func(model.Event) bool) error { return errPicky }
+func (pickyReader) Finish(string, bool) (*model.Response, error)        { return nil, errPicky }
+
+// A failure that came up from a transport or a dialect is told as it was and not changed:
+// many calls may fail by one value at a time.
+func TestFailuresAreNotChanged(t *testing.T) {
+	t.Parallel()
+	refused := &model.Error{Kind: model.KindAuth, Message: "not you"}
+	b := through(t, model.Config{}, func(*http.Request) (*http.Response, error) { return nil, refused })
+	c := through(t, model.Config{Dialect: picky{}, Retry: model.Retry{Max: 1}}, func(req *http.Request) (*http.Response, error) {
+		if req.Header.Get("Accept") == "text/event-stream" {
+			return response("text/event-stream", "data: "+wordChunk+"\n\n"), nil
+		}
+		return response("application/json", okAnswer), nil
+	})
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for _, err := range []error{
+				errOf(b.Generate(routed(), ask("x"))), errOf(b.Stream(routed(), ask("x")).Response()),
+				errOf(c.Generate(routed(), ask("x"))), errOf(c.Stream(routed(), ask("x")).Response()),
+			} {
+				var failure *model.Error
+				if !errors.As(err, &failure) || failure.Attempts == 0 || !strings.HasPrefix(failure.Message, "not ") {
+					t.Errorf("%v", err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	require.Equal(t, &model.Error{Kind: model.KindAuth, Message: "not you"}, refused)
+	require.Equal(t, &model.Error{Kind: model.KindOutput, Message: "not that"}, errPicky)
 }

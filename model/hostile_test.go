@@ -80,10 +80,10 @@ func TestHostileConnections(t *testing.T) {
 		{name: "nothing", speak: held, limits: hasty, plain: model.KindTimeout, stream: model.KindTimeout, names: "50ms", most: mib},
 		{name: "dripping header", speak: func(c net.Conn) { drip(c, longHeader, 5*time.Millisecond) }, limits: hasty, plain: model.KindTimeout, stream: model.KindTimeout, names: "50ms", most: mib},
 
-		{name: "endless line", speak: func(c net.Conn) { _, _ = io.WriteString(c, sseHead+"\r\ndata: "); flood(c, "a") }, limits: small, plain: model.KindResponse, stream: model.KindResponse, names: "Limits.", most: 16 * mib},
-		{name: "endless comment", speak: func(c net.Conn) { _, _ = io.WriteString(c, sseHead+"\r\n:"); flood(c, "a") }, limits: small, plain: model.KindResponse, stream: model.KindResponse, names: "Limits.", most: 16 * mib},
+		{name: "endless line", speak: func(c net.Conn) { _, _ = io.WriteString(c, sseHead+"\r\ndata: "); flood(c, "a") }, limits: small, plain: model.KindResponse, stream: model.KindResponse, names: "Limits.LineBytes", most: 16 * mib},
+		{name: "endless comment", speak: func(c net.Conn) { _, _ = io.WriteString(c, sseHead+"\r\n:"); flood(c, "a") }, limits: small, plain: model.KindResponse, stream: model.KindResponse, names: "Limits.LineBytes", most: 16 * mib},
 		{name: "comments without end", speak: func(c net.Conn) { _, _ = io.WriteString(c, sseHead+"\r\n"); flood(c, ": ping\n\n") }, limits: small, plain: model.KindResponse, stream: model.KindResponse, names: "Limits.ResponseBytes", most: 16 * mib},
-		{name: "event without end", speak: func(c net.Conn) { _, _ = io.WriteString(c, sseHead+"\r\n"); flood(c, "data: aaaaaaaa\n") }, limits: small, plain: model.KindResponse, stream: model.KindResponse, names: "Limits.", most: 16 * mib},
+		{name: "event without end", speak: func(c net.Conn) { _, _ = io.WriteString(c, sseHead+"\r\n"); flood(c, "data: aaaaaaaa\n") }, limits: small, plain: model.KindResponse, stream: model.KindResponse, names: "Limits.LineBytes", most: 16 * mib},
 		{name: "line ends without end", speak: func(c net.Conn) { _, _ = io.WriteString(c, sseHead+"\r\n"); flood(c, "\r") }, limits: small, plain: model.KindResponse, stream: model.KindResponse, names: "Limits.ResponseBytes", most: 16 * mib},
 		{name: "long line, then line ends", speak: func(c net.Conn) {
 			_, _ = io.WriteString(c, sseHead+"\r\n:"+strings.Repeat("a", 200*kib)+"\r")
@@ -108,7 +108,7 @@ func TestHostileConnections(t *testing.T) {
 		}, limits: small, plain: model.KindTruncated, stream: model.KindTruncated, most: 16 * mib},
 
 		{name: "bomb", speak: func(c net.Conn) { bomb(c, plainHead, "") }, limits: small, plain: model.KindResponse, stream: model.KindResponse, names: "Limits.ResponseBytes", most: 16 * mib},
-		{name: "bomb in a stream", speak: func(c net.Conn) { bomb(c, sseHead, word+": ") }, limits: small, plain: model.KindResponse, stream: model.KindResponse, names: "Limits.", most: 16 * mib},
+		{name: "bomb in a stream", speak: func(c net.Conn) { bomb(c, sseHead, word+": ") }, limits: small, plain: model.KindResponse, stream: model.KindResponse, names: "Limits.LineBytes", most: 16 * mib},
 		{name: "bomb in a failure", speak: func(c net.Conn) { bomb(c, "HTTP/1.1 400 Bad\r\n", "no") }, plain: model.KindBadRequest, stream: model.KindBadRequest, most: 16 * mib},
 		{name: "no gzip", speak: written(plainHead+"Content-Encoding: gzip\r\n", okAnswer), plain: model.KindTruncated, stream: model.KindTruncated, most: mib},
 		{name: "gzip, cut", speak: func(c net.Conn) {

@@ -22,6 +22,7 @@ type streaming struct {
 
 	reason string    // the finish reason; "" if it was not seen
 	done   bool      // [DONE] was seen
+	seen   bool      // there was an event
 	begun  bool      // there was a choice
 	usage  []byte    // the last that was seen
 	answer *Response // when the stream ended before anything was handed out
@@ -87,17 +88,19 @@ func (c *call) noStream(res *http.Response, err error) error {
 	}
 	begin := bytes.TrimLeft(text, " \t\r\n")
 	switch {
-	case c.reading.begun || len(begin) == 0:
+	case c.reading.seen || len(begin) == 0:
 	case begin[0] == '{' && errors.Is(c.reading.events.err, io.EOF):
 		c.reading = nil
 		return c.receiveText(res, text)
 	case begin[0] == '<':
 		return notAnAnswer(res, text, "a web page instead of a stream; check the base URL and what stands in front of the server", nil)
 	}
-	if failure.Body == nil {
-		failure.Body = capped(text, maxErrorBody)
+	if failure.Body != nil {
+		return err
 	}
-	return err
+	told := *failure
+	told.Body = capped(text, maxErrorBody)
+	return &told
 }
 
 var doneMark = []byte("[DONE]")
@@ -111,6 +114,7 @@ func (s *streaming) step(emit func(Event) bool) (bool, error) {
 	case err != nil:
 		return false, readFailure(s.res, err)
 	}
+	s.seen = true
 	data = bytes.TrimSpace(data)
 	switch {
 	case len(data) == 0 || data[0] == ':': // keep-alives

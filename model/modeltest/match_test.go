@@ -95,6 +95,50 @@ func TestReplayReportsWhatDiffers(t *testing.T) {
 	}
 }
 
+// Sessions that began alike may change places, and others may not.
+func TestReplayKeepsSessionsApart(t *testing.T) {
+	t.Parallel()
+	s := modeltest.NewServerFunc(t, func(modeltest.Recorded) modeltest.Step { return modeltest.Status(200, nil, "fine") })
+	// play sends bodies such as "1x", which is x in session 1, and returns what failed.
+	play := func(transport http.RoundTripper, url, list string) string {
+		var failed []string
+		sessions := map[byte]routing.Session{}
+		for word := range strings.FieldsSeq(list) {
+			if sessions[word[0]].ID == "" {
+				sessions[word[0]] = newSession()
+			}
+			if _, _, err := get(routing.NewContext(t.Context(), sessions[word[0]]), transport, url, word[1:]); err != nil {
+				failed = append(failed, word)
+			}
+		}
+		return strings.Join(failed, " ")
+	}
+	for name, c := range map[string]struct{ recorded, replayed, want string }{
+		"as recorded":                  {"1x 1p 2x 2q", "1x 1p 2x 2q", ""},
+		"free place":                   {"1x 1p 2x 2q", "1x 1q 2x 2p", ""},
+		"taken place":                  {"1x 1p 2x 2q", "1x 2x 1q 2p", ""},
+		"three of them":                {"1x 1p 2x 2q 3x 3r", "1x 2x 3x 1r 2p 3q", ""},
+		"the other has gone on":        {"1x 1p 2x 2q 2r", "1x 2x 2q 1q", "1q"},
+		"the other began in a way":     {"1x 1p 2y 2q", "1x 1q", "1q"},
+		"the other goes elsewhere":     {"1x 1p 2x 2q", "1x 2x 1r", "1r"},
+		"the rest is not touched":      {"1x 1y 1p 2x 2y 2q", "1x 1y 1r 2x 2y 2q", "1r"},
+		"one beyond the end":           {"1x 2x 2q", "1x 2x 1q", ""},
+		"one beyond the end, and more": {"1x 2x 2q", "1x 2x 1q 2q", "2q"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file, messages := recording(t, modeltest.Tape{}, func(transport http.RoundTripper) {
+				require.Empty(t, play(transport, s.URL(), c.recorded))
+			})
+			require.Empty(t, messages)
+			messages = replaying(t, modeltest.Tape{}, file, func(transport http.RoundTripper) {
+				require.Equal(t, c.want, play(transport, nowhere, c.replayed))
+			})
+			require.Equal(t, c.want == "", messages == "", messages)
+		})
+	}
+}
+
 // A client of this module does not try again what does not match, and a session that
 // is lost stays so.
 func TestReplayEndsRetries(t *testing.T) {

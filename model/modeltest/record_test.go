@@ -233,31 +233,44 @@ func TestRecordsOpenExchanges(t *testing.T) {
 // A reader that knows where the end is need not ask for it.
 func TestRecordsWholeAnswersWithoutEOF(t *testing.T) {
 	t.Parallel()
-	const half = "data: 1\n\n"
+	const half, end = "data: 1\n\n", "data: [DONE]\n\n"
 	for name, c := range map[string]struct {
-		step  modeltest.Step
-		bytes int
-		whole bool
+		text   string
+		length int64
+		read   int
+		whole  bool
 	}{
-		"all of its length":    {modeltest.Status(200, nil, "0123456789"), 10, true},
-		"less than its length": {modeltest.Status(200, nil, "0123456789"), 9, false},
-		"to the end mark":      {modeltest.SSE("1"), len(half + "data: [DONE]\n\n"), true},
-		"before the end mark":  {modeltest.SSE("1"), len(half), false},
+		"all of its length":    {"0123456789", 10, 10, true},
+		"less than its length": {"0123456789", 10, 9, false},
+		"of unknown length":    {"0123456789", -1, 10, false},
+		"to the end mark":      {half + end, -1, len(half + end), true},
+		"to its last newline":  {half + end, -1, len(half+end) - 1, true},
+		"before the end mark":  {half + end, -1, len(half), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := modeltest.NewServer(t, c.step)
-			file, messages := recording(t, modeltest.Tape{}, func(transport http.RoundTripper) {
-				res, err := (&http.Client{Transport: transport}).Get(s.URL())
+			file := filepath.Join(t.TempDir(), "tape.txt")
+			fake := &fakeT{TB: t}
+			require.Empty(t, fake.run(func() {
+				res, err := modeltest.Record(fake, file, fixedAnswer{c.text, c.length}).RoundTrip(httptest.NewRequest("GET", "http://x/", nil))
 				require.NoError(t, err)
-				_, err = io.ReadFull(res.Body, make([]byte, c.bytes))
+				_, err = io.ReadFull(res.Body, make([]byte, c.read))
 				require.NoError(t, err)
 				require.NoError(t, res.Body.Close())
-			})
-			require.Empty(t, messages)
+			}))
 			require.Equal(t, !c.whole, strings.HasSuffix(read(t, file), "\n! cut by its reader\n"), read(t, file))
 		})
 	}
+}
+
+// fixedAnswer is a transport whose bodies tell their end only to who asks again.
+type fixedAnswer struct {
+	text   string
+	length int64
+}
+
+func (f fixedAnswer) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, ContentLength: f.length, Body: io.NopCloser(strings.NewReader(f.text))}, nil
 }
 
 // both is a transport that breaks the rule and returns a response beside the error.

@@ -123,6 +123,8 @@ func TestReplayOfSessionsSideBySide(t *testing.T) {
 	}
 }
 
+var errEnough = errors.New("the caller has enough")
+
 // The ways in which an exchange ends without an end.
 func TestReplayOfFailures(t *testing.T) {
 	t.Parallel()
@@ -140,7 +142,7 @@ func TestReplayOfFailures(t *testing.T) {
 			timer := time.AfterFunc(50*time.Millisecond, cancel)
 			defer timer.Stop()
 			return readAll(t, ctx, cancel, transport, url)
-		}, context.Canceled, "canceled", 0},
+		}, errEnough, "canceled", 0},
 		"canceled in a stream": {modeltest.Stall(2), func(t *testing.T, ctx context.Context, cancel func(), transport http.RoundTripper, url string) (string, error) {
 			req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(streamed))
 			require.NoError(t, err)
@@ -158,17 +160,17 @@ func TestReplayOfFailures(t *testing.T) {
 					cancel()
 				}
 			}
-		}, context.Canceled, "canceled", 100},
+		}, errEnough, "canceled", 100},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := modeltest.NewServer(t, c.step)
 			var recorded, replayed string
 			run := func(transport http.RoundTripper, url string, text *string) {
-				ctx, cancel := context.WithCancel(routing.NewContext(t.Context(), newSession()))
-				defer cancel()
+				ctx, cancel := context.WithCancelCause(routing.NewContext(t.Context(), newSession()))
+				defer cancel(nil)
 				var err error
-				*text, err = c.read(t, ctx, cancel, transport, url)
+				*text, err = c.read(t, ctx, func() { cancel(errEnough) }, transport, url)
 				require.ErrorIs(t, err, c.want)
 				require.NotContains(t, err.Error(), "it was not", "it took longer than the patience")
 			}
@@ -275,6 +277,7 @@ func TestReplayOfBytes(t *testing.T) {
 			pieces = append(pieces, string(buf[:n]))
 		}
 		require.Equal(t, []string{"data: 1\r\n\r\n", ": comment \ndata: 2\n\n", "data: \x1b[0m\u2028\n\n", "data: half"}, pieces)
+		require.Equal(t, http.Header{"X-Took": {"3 ms"}}, res.Trailer)
 		require.NoError(t, res.Body.Close())
 		_, err = res.Body.Read(buf)
 		require.ErrorIs(t, err, http.ErrBodyReadAfterClose)
