@@ -75,6 +75,7 @@ func (b *Base) enterAPI(req *http.Request, next nextFunc) (*http.Response, error
 	c.ctx = context.WithValue(routing.WithTurn(ctx, turn), callKey{}, c)
 	req = req.WithContext(c.ctx) //nolint:contextcheck // it is made of the request's own
 	c.note(req)
+	b.dropTelemetry(req)
 	res, err := either(next(req))
 	if err != nil {
 		return doNotRetry(nil, req), c.fail(err)

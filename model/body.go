@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 )
@@ -12,10 +13,18 @@ type body struct {
 	size     int64
 }
 
+// smallBody is what fits into the write buffer of [NewTransport]. Up to it one piece is
+// cheaper than many: net/http sends the head of a request by itself, ahead of a body
+// whose reader it does not know.
+const smallBody = 28 << 10
+
 func newBody(segments [][]byte) *body {
 	b := &body{segments: segments}
 	for _, s := range segments {
 		b.size += int64(len(s))
+	}
+	if b.size <= smallBody {
+		b.segments = [][]byte{bytes.Join(segments, nil)}
 	}
 	return b
 }
@@ -28,6 +37,9 @@ func (b *body) install(req *http.Request) {
 }
 
 func (b *body) open() (io.ReadCloser, error) {
+	if len(b.segments) == 1 {
+		return io.NopCloser(bytes.NewReader(b.segments[0])), nil
+	}
 	return &bodyReader{segments: b.segments, left: int(b.size)}, nil
 }
 

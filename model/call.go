@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -124,6 +125,7 @@ func (b *Base) enter(req *http.Request, next func(*http.Request) (*http.Response
 		return b.enterAPI(req, next)
 	}
 	c.note(req)
+	b.dropTelemetry(req)
 	req.Header.Set("Content-Type", "application/json")
 	if c.streams {
 		req.Header.Set("Accept", "text/event-stream")
@@ -138,6 +140,19 @@ func (b *Base) enter(req *http.Request, next func(*http.Request) (*http.Response
 		}
 	}
 	return res, err
+}
+
+// dropTelemetry removes what the SDK tells its maker's servers of this machine: eight headers
+// that the layers below would copy three times.
+func (b *Base) dropTelemetry(req *http.Request) {
+	if !b.ownOptions {
+		return
+	}
+	for name := range req.Header {
+		if strings.HasPrefix(name, "X-Stainless-") {
+			delete(req.Header, name)
+		}
+	}
 }
 
 // note remembers what the request looked like before any other middleware.

@@ -30,10 +30,10 @@ const maxCalls = 16 << 10
 
 // add takes the array tool_calls of a message or of a delta and reports whether
 // the reader should go on.
-func (s *callSet) add(array []byte, emit func(Event) bool) (bool, error) {
+func (s *callSet) add(array []byte, form *deltaForm, emit func(Event) bool) (bool, error) {
 	elements := rawjson.Elements(array)
 	for elements.Next() {
-		more, err := s.addOne(elements.Value, emit)
+		more, err := s.addOne(elements.Value, form, emit)
 		if err != nil || !more {
 			return more, err
 		}
@@ -41,7 +41,7 @@ func (s *callSet) add(array []byte, emit func(Event) bool) (bool, error) {
 	return true, elements.Err
 }
 
-func (s *callSet) addOne(call []byte, emit func(Event) bool) (bool, error) {
+func (s *callSet) addOne(call []byte, form *deltaForm, emit func(Event) bool) (bool, error) {
 	var index, id, name, arguments []byte
 	o := rawjson.Members(call)
 	for o.Next() {
@@ -88,11 +88,15 @@ func (s *callSet) addOne(call []byte, emit func(Event) bool) (bool, error) {
 		c.name = rawjson.Text(name)
 		event.Name = c.name
 	}
+	// Where a name comes again, what it belongs to may depend on the text so far.
+	form.others = form.others || begun || len(name) > 2 || event.ID != ""
 	switch {
 	case rawjson.Kind(arguments) == '{': // an object where its text was due
 		event.Text = string(arguments)
 		c.arguments.WriteString(event.Text)
+		form.others = true
 	case len(arguments) > 2 && arguments[0] == '"':
+		form.added(arguments, &c.arguments, event)
 		event.Text = c.arguments.add(arguments)
 	}
 	if emit == nil || !begun && event.Text == "" && event.ID == "" && event.Name == "" {

@@ -2,7 +2,8 @@ package model
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
+	"strconv"
 
 	"github.com/homing-go/homing/internal/rawjson"
 )
@@ -88,15 +89,14 @@ func (f *chunkForm) learn(text []byte, e *envelope) {
 	}
 }
 
-// delta returns the delta of a chunk that has the form and another object in its place,
-// else nil. An object in the place of an object leaves all else that the text says as
-// it was.
+// delta returns what stands in the place of the delta in a chunk that has the form, else
+// nil. If that is an object, all else that the text says is as it was.
 func (f *chunkForm) delta(text []byte) []byte {
 	if len(f.before) == 0 || !bytes.HasPrefix(text, f.before) || !bytes.HasSuffix(text, f.after) {
 		return nil
 	}
 	from, to := len(f.before), len(text)-len(f.after)
-	if from >= to || text[from] != '{' || rawjson.Valid(text[from:to]) != nil {
+	if from >= to || text[from] != '{' {
 		return nil
 	}
 	return text[from:to:to]
@@ -112,37 +112,35 @@ func notNull(value []byte) []byte {
 // readUsage takes the counts in the spellings of the servers: OpenAI's details,
 // DeepSeek's cache hits.
 func readUsage(text []byte) Usage {
-	var u struct {
-		Prompt        float64  `json:"prompt_tokens"`
-		Completion    float64  `json:"completion_tokens"`
-		CacheHit      *float64 `json:"prompt_cache_hit_tokens"`
-		PromptDetails struct {
-			Cached *float64 `json:"cached_tokens"`
-		} `json:"prompt_tokens_details"`
-		CompletionDetails struct {
-			Reasoning float64 `json:"reasoning_tokens"`
-		} `json:"completion_tokens_details"`
+	var usage Usage
+	var hits []byte
+	for u := rawjson.Members(text); u.Next(); {
+		switch string(u.Key) {
+		case "prompt_tokens":
+			usage.PromptTokens = count(u.Value)
+		case "completion_tokens":
+			usage.CompletionTokens = count(u.Value)
+		case "prompt_cache_hit_tokens":
+			hits = notNull(u.Value)
+		case "prompt_tokens_details":
+			if cached := notNull(rawjson.Get(u.Value, "cached_tokens")); cached != nil {
+				usage.CachedTokens, usage.HasCached = count(cached), true
+			}
+		case "completion_tokens_details":
+			usage.ReasoningTokens = count(rawjson.Get(u.Value, "reasoning_tokens"))
+		}
 	}
-	if text == nil || json.Unmarshal(text, &u) != nil {
-		return Usage{}
-	}
-	usage := Usage{
-		PromptTokens: count(u.Prompt), CompletionTokens: count(u.Completion), ReasoningTokens: count(u.CompletionDetails.Reasoning),
-	}
-	cached := u.PromptDetails.Cached
-	if cached == nil {
-		cached = u.CacheHit
-	}
-	if cached != nil {
-		usage.CachedTokens, usage.HasCached = count(*cached), true
+	if hits != nil && !usage.HasCached {
+		usage.CachedTokens, usage.HasCached = count(hits), true
 	}
 	return usage
 }
 
 // count makes a number of tokens of whatever a server wrote.
-func count(v float64) int {
+func count(value []byte) int {
 	const most = 1 << 40
-	if !(v > 0) {
+	v, err := strconv.ParseFloat(string(value), 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || !(v > 0) {
 		return 0
 	}
 	return int(min(v, most))

@@ -17,6 +17,7 @@ type reader struct {
 	content, reasoning growing
 	reasoningField     string
 	calls              callSet
+	form               deltaForm
 }
 
 func (r *reader) Message(raw json.RawMessage) error {
@@ -25,7 +26,22 @@ func (r *reader) Message(raw json.RawMessage) error {
 }
 
 func (r *reader) Delta(raw json.RawMessage, emit func(Event) bool) error {
-	return r.read(raw, emit)
+	if taken, _ := r.form.take(raw, emit); taken {
+		return nil
+	}
+	r.form.begin()
+	if err := r.read(raw, emit); err != nil {
+		return err
+	}
+	r.form.learn(raw)
+	return nil
+}
+
+// again takes a delta that is an object like the one before it but for its text, and
+// reports whether it did. Such a delta need not be checked before.
+func (r *reader) again(raw []byte, emit func(Event) bool) bool {
+	taken, _ := r.form.take(raw, emit)
+	return taken
 }
 
 // read takes the members of a message or of a delta; they have the same names.
@@ -42,14 +58,14 @@ func (r *reader) read(raw json.RawMessage, emit func(Event) bool) error {
 				r.reasoningField = string(o.Key)
 			}
 			// Servers that send both members send the same text in them.
-			if string(o.Key) == r.reasoningField && !r.reasoning.take(o.Value, EventReasoning, emit) {
+			if string(o.Key) == r.reasoningField && !r.take(o.Value, &r.reasoning, EventReasoning, emit) {
 				return nil
 			}
 		case "tool_calls":
 			if rawjson.Kind(o.Value) == 'n' {
 				continue
 			}
-			if more, err := r.calls.add(o.Value, emit); err != nil || !more {
+			if more, err := r.calls.add(o.Value, &r.form, emit); err != nil || !more {
 				return err
 			}
 		}
@@ -77,22 +93,24 @@ func (g *growing) add(quoted []byte) string {
 }
 
 // take adds value if it is a string, and reports whether the reader should go on.
-func (g *growing) take(value []byte, kind EventKind, emit func(Event) bool) bool {
+func (r *reader) take(value []byte, g *growing, kind EventKind, emit func(Event) bool) bool {
 	if len(value) <= 2 || value[0] != '"' {
 		return true
 	}
-	text := g.add(value)
-	return emit == nil || emit(Event{Kind: kind, Text: text})
+	event := Event{Kind: kind}
+	r.form.added(value, g, event)
+	event.Text = g.add(value)
+	return emit == nil || emit(event)
 }
 
 // takeContent takes a text, or an array of parts of which some are text.
 func (r *reader) takeContent(value []byte, emit func(Event) bool) bool {
 	if rawjson.Kind(value) != '[' {
-		return r.content.take(value, EventText, emit)
+		return r.take(value, &r.content, EventText, emit)
 	}
 	parts := rawjson.Elements(value)
 	for parts.Next() {
-		if rawjson.Kind(parts.Value) == '{' && !r.content.take(rawjson.Get(parts.Value, "text"), EventText, emit) {
+		if rawjson.Kind(parts.Value) == '{' && !r.take(rawjson.Get(parts.Value, "text"), &r.content, EventText, emit) {
 			return false
 		}
 	}

@@ -17,6 +17,7 @@ type streaming struct {
 	events *sseReader
 	reader Reader
 	form   chunkForm
+	again  func(delta []byte, emit func(Event) bool) bool // of the reader, if it has one
 	// pending events were read inside of the retry layer and not handed out yet.
 	pending []Event
 
@@ -38,10 +39,14 @@ type readerFunc func([]byte) (int, error)
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func newStreaming(c *call, res *http.Response, body io.Reader) *streaming {
-	return &streaming{
+	s := &streaming{
 		c: c, res: res, reader: c.base.cfg.Dialect.NewReader(c.req),
 		events: newSSEReader(body, c.base.cfg.Limits.LineBytes),
 	}
+	if r, ok := s.reader.(*reader); ok {
+		s.again = r.again
+	}
+	return s
 }
 
 // receiveStream reads up to the first event that can be handed out. Until then nobody
@@ -124,7 +129,12 @@ func (s *streaming) step(emit func(Event) bool) (bool, error) {
 		return false, nil
 	}
 	if delta := s.form.delta(data); delta != nil {
-		return s.delta(data, delta, emit)
+		if s.again != nil && s.reason == "" && s.again(delta, emit) {
+			return true, nil
+		}
+		if rawjson.Valid(delta) == nil {
+			return s.delta(data, delta, emit)
+		}
 	}
 	e, err := readEnvelope(data)
 	switch {

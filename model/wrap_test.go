@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/homing-go/homing/model"
@@ -283,4 +284,35 @@ func TestAPIHasAllServices(t *testing.T) {
 	b, err := model.New(model.Config{BaseURL: server.URL, Model: "m"})
 	require.NoError(t, err)
 	requireAllServices(t, b.API())
+}
+
+// A client made by New tells servers nothing of the machine that it runs on; a wrapped one
+// sends what it always sent.
+func TestSendsNoTelemetry(t *testing.T) {
+	t.Parallel()
+	s, url := serve(t, answer(okAnswer))
+	b, err := model.New(model.Config{BaseURL: url, Model: "m"})
+	require.NoError(t, err)
+	t.Cleanup(b.CloseIdleConnections)
+	wrapped, err := model.Wrap(openai.NewClient(option.WithBaseURL(url), option.WithAPIKey("k")), model.Config{Model: "m"})
+	require.NoError(t, err)
+	telemetry := func() (names []string) {
+		requests := s.requests()
+		for name := range requests[len(requests)-1].header {
+			if strings.HasPrefix(name, "X-Stainless-") {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	_, err = b.Generate(routed(), ask("x"))
+	require.NoError(t, err)
+	require.Empty(t, telemetry())
+	api := b.API()
+	_, err = api.Models.List(routed())
+	require.NoError(t, err)
+	require.Empty(t, telemetry())
+	_, err = wrapped.Generate(routed(), ask("x"))
+	require.NoError(t, err)
+	require.NotEmpty(t, telemetry())
 }
