@@ -115,7 +115,7 @@ func (c *call) unread(res *http.Response, text []byte, err error) error {
 // complete fills in what no dialect knows.
 func (c *call) complete(answer *Response, res *http.Response, usage Usage) {
 	answer.Usage = usage
-	answer.Header = res.Header
+	answer.Header, answer.Trailer = res.Header, res.Trailer
 	answer.Timing = c.timing()
 	if answer.Raw == nil {
 		answer.Raw = answer.Message.JSON()

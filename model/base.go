@@ -159,15 +159,20 @@ func (b *Base) done(c *call, answer *Response, err error) {
 		switch {
 		case err == nil:
 			info.Finish, info.Usage, info.Timing = answer.Finish, answer.Usage, answer.Timing
+			info.Header, info.Trailer = answer.Header, answer.Trailer
 		case c.reading != nil:
 			info.Usage = readUsage(c.reading.usage)
 		}
 		hook(c.ctx, info)
 	}
-	if err != nil || b.cfg.Audit == nil || !answer.Usage.HasCached {
+	s, routed := routing.FromContext(c.ctx)
+	if err != nil || b.cfg.Audit == nil || !routed {
 		return
 	}
-	if s, ok := routing.FromContext(c.ctx); ok {
+	if len(answer.Trailer) > 0 {
+		b.cfg.Audit.Trailer(s, answer.Header, answer.Trailer)
+	}
+	if answer.Usage.HasCached {
 		b.cfg.Audit.Tokens(s, routing.TurnFrom(c.ctx).Index, answer.Usage.PromptTokens, answer.Usage.CachedTokens)
 	}
 }

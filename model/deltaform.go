@@ -41,21 +41,21 @@ func (f *deltaForm) learn(delta []byte) {
 	f.before, f.after = append(f.before, delta[:from+1]...), append(f.after, delta[to-1:]...)
 }
 
-// take adds the text of a delta that has the form. It reports whether the delta had it,
-// and whether the reader should go on.
-func (f *deltaForm) take(delta []byte, emit func(Event) bool) (taken, more bool) {
+// take adds the text of a delta that has the form, and reports whether the delta had it.
+func (f *deltaForm) take(delta []byte, emit func(Event) bool) bool {
 	if len(f.before) == 0 || !bytes.HasPrefix(delta, f.before) || !bytes.HasSuffix(delta, f.after) {
-		return false, false
+		return false
 	}
 	from, to := len(f.before)-1, len(delta)-len(f.after)+1
 	if to-from <= 2 { // an empty text, or one quote in the place of two
-		return false, false
+		return false
 	}
 	quoted := delta[from:to]
 	if rawjson.Valid(quoted) != nil {
-		return false, false
+		return false
 	}
 	event := f.event
 	event.Text = f.text.add(quoted)
-	return true, emit(event)
+	emit(event)
+	return true
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -46,7 +45,7 @@ func judged(t *testing.T, res *model.Response, err error, events string) outcome
 	if err != nil {
 		require.Nil(t, res)
 		var failure *model.Error
-		require.True(t, errors.As(err, &failure), "%T %v", err, err)
+		require.ErrorAs(t, err, &failure)
 		require.NotErrorIs(t, err, context.DeadlineExceeded)
 		require.NotContains(t, err.Error(), "boom")
 		require.LessOrEqual(t, len(failure.Body)+len(failure.Message)+len(failure.Code)+len(failure.Type), 8<<10)
@@ -111,7 +110,7 @@ func FuzzBody(f *testing.F) {
 		}
 		plain := generate(label)
 		if want.events = ""; label == labels[0] || plain.kind == 0 && want.kind == 0 {
-			require.Equal(t, plain, want)
+			require.Equal(t, want, plain)
 		}
 		if !json.Valid(body) || bytes.ContainsAny(body, "\r\n") || cut || status != 200 {
 			return
@@ -123,9 +122,9 @@ func FuzzBody(f *testing.F) {
 		plain = judged(t, res, err, "")
 		want = stream(labels[1], func() io.Reader { return strings.NewReader(delta) })
 		if plain.kind == 0 && want.kind == 0 {
-			require.Equal(t, plain.text, want.text)
-			require.Equal(t, plain.reasoning, want.reasoning)
-			require.Equal(t, plain.finish, want.finish)
+			require.Equal(t, want.text, plain.text)
+			require.Equal(t, want.reasoning, plain.reasoning)
+			require.Equal(t, want.finish, plain.finish)
 		}
 	})
 }

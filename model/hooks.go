@@ -52,4 +52,7 @@ type CallInfo struct {
 	// or left is billed too.
 	Usage  Usage
 	Timing Timing
+	// Header and Trailer are those of a whole answer, with what they reveal of the backend.
+	// They must not be changed.
+	Header, Trailer http.Header
 }

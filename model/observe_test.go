@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,7 +62,8 @@ func TestHooksAndLog(t *testing.T) {
 			"start 1", "end 1 429 0s ", "retry 1 rate limited 429 1s", "start 2", "end 2 200 2s b3", "done <nil> stop 9 2",
 			"start 1", "end 1 401 0s ", "done model: not authorized (status 401)  0 1",
 		}, told)
-		require.Contains(t, log.String(), "attempt=1 status=429 kind=\"rate limited\"")
+		require.Contains(t, log.String(), "attempt=1 status=429 kind=\"rate limited\" retry_after=1s")
+		require.Contains(t, log.String(), "origin=http://")
 		require.NotContains(t, log.String(), "secret")
 		require.NotContains(t, log.String(), string(testID))
 	})
@@ -228,4 +232,46 @@ func TestParts(t *testing.T) {
 		`{"type":"image_url","image_url":{"url":"https://host/i.png"}},{"type":"input_audio","input_audio":{"data":"BBBB","format":"wav"}}]}`, string(m.JSON()))
 	require.Equal(t, "user", m.Role())
 	require.JSONEq(t, `{"role":"user","content":[]}`, string(model.UserParts().JSON()))
+}
+
+// A backend that is named only behind the body, in a trailer, is seen by the audit, by the
+// hooks and in the answer, for plain answers and for streams.
+func TestRevealInTrailer(t *testing.T) {
+	t.Parallel()
+	backends := []string{"b1", "b1", "b2"}
+	var mu sync.Mutex
+	url := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		backend := backends[0]
+		backends = backends[1:]
+		mu.Unlock()
+		w.Header().Set("Trailer", "X-Served-By")
+		if r.Header.Get("Accept") == "text/event-stream" {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "data: "+wordChunk+"\n\ndata: "+stopChunk+"\n\ndata: [DONE]\n\n")
+		} else {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, okAnswer)
+		}
+		w.Header().Set("X-Served-By", backend)
+	}))
+	t.Cleanup(url.Close)
+	var told []string
+	audit := new(routing.Audit)
+	b, err := model.New(model.Config{BaseURL: url.URL, Model: "m", Audit: audit, Hooks: model.Hooks{
+		Done: func(_ context.Context, c model.CallInfo) { told = append(told, c.Trailer.Get("X-Served-By")) },
+	}})
+	require.NoError(t, err)
+	t.Cleanup(b.CloseIdleConnections)
+	res, err := b.Generate(routed(), ask("x"))
+	require.NoError(t, err)
+	require.Equal(t, "b1", res.Trailer.Get("X-Served-By"))
+	for _, want := range []string{"b1", "b2"} {
+		res, err = b.Stream(routed(), ask("x")).Response()
+		require.NoError(t, err)
+		require.Equal(t, want, res.Trailer.Get("X-Served-By"))
+	}
+	require.Equal(t, []string{"b1", "b1", "b2"}, told)
+	report, _ := audit.Session(testID)
+	require.Equal(t, routing.SessionReport{ID: testID, Requests: 3, Revealed: 3, Mismatches: 1, Backends: []string{"b1", "b2"}}, report)
 }

@@ -26,7 +26,7 @@ func (r *reader) Message(raw json.RawMessage) error {
 }
 
 func (r *reader) Delta(raw json.RawMessage, emit func(Event) bool) error {
-	if taken, _ := r.form.take(raw, emit); taken {
+	if r.form.take(raw, emit) {
 		return nil
 	}
 	r.form.begin()
@@ -40,8 +40,7 @@ func (r *reader) Delta(raw json.RawMessage, emit func(Event) bool) error {
 // again takes a delta that is an object like the one before it but for its text, and
 // reports whether it did. Such a delta need not be checked before.
 func (r *reader) again(raw []byte, emit func(Event) bool) bool {
-	taken, _ := r.form.take(raw, emit)
-	return taken
+	return r.form.take(raw, emit)
 }
 
 // read takes the members of a message or of a delta; they have the same names.
@@ -117,7 +116,10 @@ func (r *reader) takeContent(value []byte, emit func(Event) bool) bool {
 	return true
 }
 
-func (r *reader) Finish(reason string, _ bool) (*Response, error) {
+func (r *reader) Finish(reason string, done bool) (*Response, error) {
+	if r.raw == nil && reason == "" && !done {
+		return nil, ErrTruncated
+	}
 	res := &Response{
 		Text:      r.content.String(),
 		Reasoning: r.reasoning.String(),

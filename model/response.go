@@ -34,8 +34,9 @@ type Response struct {
 	// Raw is the assistant message as received; for a stream, as assembled. It may share
 	// its bytes with Message and must not be changed.
 	Raw json.RawMessage
-	// Header is that of the HTTP response which brought the answer.
-	Header http.Header
+	// Header is that of the HTTP response which brought the answer, and Trailer what came
+	// behind the body: some routers tell only there which backend it was.
+	Header, Trailer http.Header
 }
 
 // A ToolCall is one call of a tool that the model asks for. A call with Err is

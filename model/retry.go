@@ -147,7 +147,8 @@ func (r *retrier) again(ctx context.Context, c *call, why error, res *http.Respo
 	}
 	if logger := r.base.cfg.Logger; logger != nil {
 		logger.LogAttrs(ctx, slog.LevelWarn, "model: attempt failed, trying again",
-			slog.Int("attempt", info.Attempt), slog.Int("status", info.StatusCode), slog.String("kind", info.Kind.Error()))
+			slog.String("origin", c.origin), slog.Int("attempt", info.Attempt), slog.Int("status", info.StatusCode),
+			slog.String("kind", info.Kind.Error()), slog.Duration("retry_after", wait))
 	}
 	return true
 }

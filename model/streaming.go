@@ -240,6 +240,7 @@ func (s *streaming) run(yield func(Event) bool) (*Response, error) {
 	}
 	if b, ok := s.body(); ok {
 		b.drain()
+		answer.Trailer = s.res.Trailer
 	}
 	return answer, nil
 }

@@ -8,7 +8,8 @@ import (
 
 // An Audit counts which backends served each session, and what the prefix cache
 // gave, so that affinity can be proved. Plug it into [Transport.Audit]. It reads
-// response headers and never bodies; token numbers are told to it by [Audit.Tokens].
+// response headers and never bodies; token numbers are told to it by [Audit.Tokens], and
+// trailers by [Audit.Trailer].
 // Each attempt counts as a request, retries and redirects too.
 //
 // The zero Audit is ready to use, by any number of goroutines; its fields must not be
@@ -131,7 +132,10 @@ func (a *Audit) Report() Report {
 
 // observe notes an attempt; own tells that it came with a value of its own.
 func (a *Audit) observe(id ID, own bool, res *http.Response) {
-	name := a.revealed(res)
+	var name string
+	if res != nil {
+		name = a.revealed(res.Header)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	r := a.record(id)
@@ -141,6 +145,25 @@ func (a *Audit) observe(id ID, own bool, res *http.Response) {
 		r.own++
 		a.total.Own++
 	}
+	a.served(r, name)
+}
+
+// Trailer tells the audit what came behind the body of a response of the session, for
+// routers that name the backend only there. A response whose header named it counts
+// already. Whoever reads the bodies calls it, once for each response; the clients of
+// package model do.
+func (a *Audit) Trailer(s Session, header, trailer http.Header) {
+	if s.ID.fault() != "" || a.revealed(header) != "" {
+		return
+	}
+	name := a.revealed(trailer)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.served(a.record(s.ID), name)
+}
+
+// served notes which backend a request was served by; "" is unknown.
+func (a *Audit) served(r *sessionRecord, name string) {
 	if name == "" {
 		return
 	}
@@ -160,15 +183,12 @@ func (a *Audit) observe(id ID, own bool, res *http.Response) {
 	}
 }
 
-func (a *Audit) revealed(res *http.Response) string {
-	if res == nil {
-		return ""
-	}
+func (a *Audit) revealed(header http.Header) string {
 	if a.Reveal == nil {
-		return headerValue(res.Header, "X-Served-By")
+		return headerValue(header, "X-Served-By")
 	}
 	for _, name := range a.Reveal {
-		if v := headerValue(res.Header, name); v != "" {
+		if v := headerValue(header, name); v != "" {
 			return v
 		}
 	}

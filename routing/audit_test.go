@@ -282,3 +282,19 @@ func TestAuditConcurrent(t *testing.T) {
 	require.Equal(t, 40, report.Sessions)
 	require.InDelta(t, 1, report.CachedRatio(), 0)
 }
+
+// A backend that is named behind the body counts unless the header named one.
+func TestAuditTrailer(t *testing.T) {
+	t.Parallel()
+	var a routing.Audit
+	s := routing.NewSession("s1")
+	named := func(name string) http.Header { return http.Header{"X-Served-By": {name}} }
+	a.Trailer(s, nil, named("b1"))
+	a.Trailer(s, named("b9"), named("b8"))
+	a.Trailer(s, http.Header{}, http.Header{"X-Other": {"b7"}})
+	a.Trailer(s, http.Header{}, named("b2"))
+	a.Trailer(routing.NewSession("a\n"), nil, named("b1"))
+	report, _ := a.Session("s1")
+	require.Equal(t, routing.SessionReport{ID: "s1", Revealed: 2, Mismatches: 1, Backends: []string{"b1", "b2"}}, report)
+	require.Equal(t, 1, a.Report().Sessions)
+}

@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/homing-go/homing/model"
 	"github.com/homing-go/homing/routing"
@@ -28,17 +29,37 @@ import (
 //     connection up.
 //
 // Waits between attempts are up to the client; half a second is fine. The subtests
-// run in parallel and are over when Conformance returns.
+// run in parallel and are over when Conformance returns. One that a client keeps from
+// coming to its end fails after two minutes; what hangs in it is left behind.
 func Conformance(t *testing.T, open func(t *testing.T, url string, c routing.Carrier) model.Client) {
 	t.Helper()
 	t.Run("promise", func(t *testing.T) {
 		for _, promise := range promises {
 			t.Run(promise.name, func(t *testing.T) {
 				t.Parallel()
-				promise.check(&kit{t, open})
+				within(t, promiseTime, func() { promise.check(&kit{t, open}) })
 			})
 		}
 	})
+}
+
+const promiseTime = 2 * time.Minute
+
+// within runs a check that a broken client can keep from returning.
+func within(t testing.TB, limit time.Duration, check func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done) // behind FailNow, too
+		check()
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		t.Fatalf("the client hangs: no end after %v", limit)
+	}
 }
 
 // A promise is one case of the suite. Its name completes "a client keeps ...".
