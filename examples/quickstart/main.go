@@ -22,11 +22,7 @@ import (
 )
 
 func main() {
-	var progress io.Writer
-	if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-		progress = os.Stderr
-	}
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, progress))
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, load.Terminal(os.Stderr)))
 }
 
 func run(args []string, stdout, stderr io.Writer, progress io.Writer) int {
@@ -42,7 +38,7 @@ func run(args []string, stdout, stderr io.Writer, progress io.Writer) int {
 		return 2
 	}
 	if flags.NArg() > 0 || *trajectories < 1 || *turns < 2 || *backends < 1 {
-		fmt.Fprintln(stderr, "quickstart: want at least 1 trajectory, 2 turns and 1 backend, and no arguments besides; see -h")
+		fmt.Fprintf(stderr, "quickstart: want -trajectories >= 1 (not %d), -turns >= 2 (not %d), -backends >= 1 (not %d), and no arguments %q; see -h\n", *trajectories, *turns, *backends, flags.Args())
 		return 2
 	}
 	work := load.Config{Trajectories: *trajectories, Turns: *turns, Turn: toolOutput, Progress: progress}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -30,6 +31,14 @@ type Config struct {
 type Result struct {
 	// FirstByte are the times to first byte of all answers, in order of length.
 	FirstByte []time.Duration
+}
+
+// Terminal returns f if it is a terminal, for [Config.Progress], else nil.
+func Terminal(f *os.File) io.Writer {
+	if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		return f
+	}
+	return nil
 }
 
 // Quantile returns the time that q of the answers did not exceed, q from 0 to 1.
