@@ -1,10 +1,6 @@
 package qwen
 
-import (
-	"strings"
-
-	"github.com/homing-go/homing/model"
-)
+import "github.com/homing-go/homing/model"
 
 // An answer is what a server sent, and after understand what it means.
 type answer struct {
@@ -127,4 +123,6 @@ func isCut(reason string) bool {
 // gaveUp reports whether the reason says that the server did not finish.
 func gaveUp(reason string) bool { return reason == "abort" || reason == "error" }
 
-func blank(text string) bool { return strings.TrimSpace(text) == "" }
+// blank reports whether a text is white space alone. There is one notion of it, that of the
+// syntax: what a stream has shown as text must not turn out to be nothing.
+func blank[T string | []byte](text T) bool { return skipBlanks(text, 0) == len(text) }

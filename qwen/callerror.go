@@ -57,7 +57,7 @@ func excerpt[T string | []byte](text T, at int) string {
 	if to < len(text) {
 		part += "..."
 	}
-	return fmt.Sprintf("%q", part)
+	return fmt.Sprintf("%#q", part) // as it is if that can be: in JSON, quotes and backslashes are the point
 }
 
 // shorten cuts a value for a report.

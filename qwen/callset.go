@@ -16,6 +16,7 @@ type callSet struct {
 	byIndex map[int64]int
 	byID    map[string]int
 	delta   bool // the calls came in deltas
+	out     growing
 }
 
 // A partialCall is a call as far as it has come. Each of its parts is the first one that
@@ -25,6 +26,7 @@ type partialCall struct {
 	// value is the JSON value of arguments that are no text; text is what came as text.
 	value []byte
 	text  []byte
+	told  int // how much of text was told as news
 	shape jsonShape
 	// renamed tells that a name came behind whole arguments: the next piece begins
 	// another call.
@@ -78,7 +80,7 @@ func readPiece(element []byte) (p piece, err error) {
 type news struct {
 	call     int
 	id, name string
-	text     []byte
+	text     string
 }
 
 // add takes the value of tool_calls. each, if not nil, is told the news; it returns false
@@ -124,10 +126,11 @@ func (s *callSet) addOne(element []byte, each func(news) bool) (bool, error) {
 	if c.name == "" && p.name != "" {
 		c.name, n.name = p.name, p.name
 	}
-	n.text = c.append(p.arguments, s.delta)
-	if each == nil || !begun && n.id == "" && n.name == "" && len(n.text) == 0 {
+	text := c.append(p.arguments, s.delta)
+	if each == nil || !begun && n.id == "" && n.name == "" && len(text) == 0 {
 		return true, nil
 	}
+	n.text = s.out.add("", text)
 	return each(n), nil
 }
 
@@ -150,16 +153,19 @@ func (c *partialCall) append(arguments []byte, delta bool) []byte {
 		c.value = arguments
 		return nil
 	}
-	start := len(c.text)
 	if arguments[0] == '"' {
 		c.text = appendText(c.text, arguments)
-		start = min(start, len(c.text))
 	} else {
 		c.text = append(c.text, arguments...)
 	}
+	start, end := c.told, len(c.text)
+	if endsInHalf(c.text) {
+		end -= 3
+	}
+	c.told = max(start, end)
 	// What follows whole arguments is a repetition or a fault. It is kept back until the
 	// end, when that is known.
-	return c.shape.feed(c.text[start:])
+	return c.shape.feed(c.text[start:c.told])
 }
 
 // locate finds the call that a piece belongs to, or begins one.

@@ -40,13 +40,13 @@ func kindOfFailure(e *model.Error) Kind {
 		switch {
 		case containsAny(text, overflowSigns):
 			return KindContextOverflow
-		case containsAny(text, callSigns):
-			return KindServerParseError
 		case containsAny(text, historySigns):
 			return KindBadHistory
+		case containsAny(text, callSigns):
+			return KindServerParseError
 		}
 		return KindStreamError
-	case model.KindTruncated, model.KindTransport, model.KindOverloaded, model.KindTimeout, model.KindRateLimited:
+	case model.KindTruncated, model.KindTransport, model.KindOverloaded, model.KindTimeout, model.KindRateLimited, model.KindResponse:
 		return KindStreamError
 	case model.KindBadRequest:
 		switch {
@@ -61,7 +61,8 @@ func kindOfFailure(e *model.Error) Kind {
 
 // What servers say, in lower case. A server that could not parse the model's output
 // answers with a status of its own fault; one that could not take the history, with one
-// of the request's. The words are the same.
+// of the request's, or, when a chat template fails on it, also with its own. Template
+// errors quote the line that failed, and so the names of calls.
 var (
 	overflowSigns = []string{
 		"maximum context length", "context length", "context window", "context size", "exceeds the model", "prompt is too long",
@@ -74,7 +75,7 @@ var (
 	historySigns = []string{
 		"no user query", "system message must be", "chat template", "chat_template", "jinja", "unexpected message role",
 		"roles must alternate", "can only get item pairs", "has no attribute", "dict object", "conversation roles",
-		"undefinederror", "templateerror", "raise_exception",
+		"undefinederror", "templateerror", "raise_exception", "{%",
 	}
 	jsonSigns = []string{
 		"unterminated string", "expecting value", "expecting ',' delimiter", "expecting ':' delimiter", "expecting property name",

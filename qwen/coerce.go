@@ -13,21 +13,29 @@ type fault struct {
 	kind   Kind
 	param  string // below the parameter, for nested values
 	reason string
+	nested int // how many arrays the value is in
 }
 
 // A coercer fits values to schemas. What fits stays as it is, digit for digit; what has
 // one reading in the wanted type is rewritten; the rest is a fault.
 type coercer struct {
-	// steps bounds the work on schemas whose alternatives unfold without end. When they
-	// are used up, values pass unchecked.
-	steps int
+	// steps and bytes bound the work on schemas that unfold without end: how many values
+	// are fitted, and how much text is gone over for that. When they are used up, values
+	// pass unchecked.
+	steps, bytes int
 }
 
-func newCoercer(size int) *coercer { return &coercer{steps: 10_000 + 4*size} }
+func newCoercer(size int) *coercer { return &coercer{steps: 10_000 + 4*size, bytes: 16<<20 + 64*size} }
+
+// spent notes that n more bytes are gone over, and reports whether that is too much.
+func (c *coercer) spent(n int) bool {
+	c.bytes -= n
+	return c.bytes < 0
+}
 
 // value fits a JSON value.
 func (c *coercer) value(v []byte, variants []variant) (out []byte, f *fault) {
-	if c.steps--; c.steps < 0 || len(variants) == 0 {
+	if c.steps--; c.steps < 0 || c.spent(len(v)) || len(variants) == 0 {
 		return v, nil
 	}
 	t := typeOf(v)
@@ -67,6 +75,9 @@ func (c *coercer) value(v []byte, variants []variant) (out []byte, f *fault) {
 
 // within fits a value to a variant that has its type.
 func (c *coercer) within(v []byte, k *variant) ([]byte, *fault) {
+	if c.spent(len(v) + len(k.enum)) {
+		return v, nil
+	}
 	if v[0] == 'n' && k.types&typeNull != 0 {
 		return v, nil
 	}
@@ -123,6 +134,9 @@ func sameValue(a, b []byte) bool {
 
 // object fits the members of an object whose schema names them.
 func (c *coercer) object(v []byte, k *variant) ([]byte, *fault) {
+	if c.spent(len(k.at.root)) {
+		return v, nil
+	}
 	properties := newProperties(k)
 	if properties == nil {
 		return v, nil
@@ -140,8 +154,7 @@ func (c *coercer) object(v []byte, k *variant) ([]byte, *fault) {
 		p.seen = true
 		got, f := c.value(o.Value, p.variants())
 		if f != nil {
-			f.param = joinParam(string(o.Key), f.param)
-			return nil, f
+			return nil, f.below(string(o.Key))
 		}
 		if !bytes.Equal(got, o.Value) {
 			edits = append(edits, valueEdit{from: o.To - len(o.Value), to: o.To, value: got})
@@ -154,9 +167,29 @@ func (c *coercer) object(v []byte, k *variant) ([]byte, *fault) {
 	return splice(v, edits), nil
 }
 
+// maxPlace bounds the path to a nested value in a report.
+const maxPlace = 200
+
+// below says that the fault is in a member of an object.
+func (f *fault) below(name string) *fault {
+	f.param = joinParam(name, f.param)
+	return f
+}
+
+// inElement says that the fault is in an element of an array.
+func (f *fault) inElement(n int) *fault {
+	if f.nested++; f.nested < 10 {
+		f.reason = fmt.Sprintf("element %d: %s", n, f.reason)
+	}
+	return f
+}
+
 func joinParam(name, rest string) string {
-	if rest == "" {
+	switch {
+	case rest == "":
 		return name
+	case len(rest) > maxPlace:
+		return rest
 	}
 	return name + "." + rest
 }
@@ -174,6 +207,9 @@ func (c *coercer) array(v []byte, k *variant) ([]byte, *fault) {
 		return v, nil
 	}
 	var rest []variant
+	if c.spent(len(k.at.root)) {
+		return v, nil
+	}
 	if rawjson.Kind(items) == '{' {
 		rest = k.at.at(items).variants()
 	}
@@ -188,8 +224,7 @@ func (c *coercer) array(v []byte, k *variant) ([]byte, *fault) {
 		}
 		got, f := c.value(a.Value, variants)
 		if f != nil {
-			f.reason = fmt.Sprintf("element %d: %s", i, f.reason)
-			return nil, f
+			return nil, f.inElement(i)
 		}
 		changed = changed || !bytes.Equal(got, a.Value)
 		if i > 0 {

@@ -7,6 +7,10 @@ import (
 	"github.com/homing-go/homing/internal/rawjson"
 )
 
+// maxPath is what Linux takes as a path. Paths travel as arguments of processes, which may
+// not be long.
+const maxPath = 4096
+
 // edit translates a call of the editor.
 func (s Toolset) edit(id string, a *arguments) (Action, *CallError) {
 	command, _, err := a.text("command")
@@ -19,6 +23,8 @@ func (s Toolset) edit(id string, a *arguments) (Action, *CallError) {
 		return nil, err
 	case name == "":
 		return nil, a.refuse(KindBadValue, "path", "the path is empty; name a file")
+	case len(name) > maxPath:
+		return nil, a.refuse(KindBadValue, "path", "the path has %d bytes, and no system takes more than %d; name a file", len(name), maxPath)
 	}
 	file := s.resolve(name)
 	switch command {

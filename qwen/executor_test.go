@@ -155,13 +155,14 @@ func TestWrite(t *testing.T) {
 // else, byte for byte, whatever the user's git configuration says.
 func TestSubmit(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, qwen.ExecutorConfig{}, "a.py", "a\n", "b.py", "b\n", "gone.py", "g\n", "crlf.py", "x\r\n", ".gitignore", "*.log\n", "testbed/in.py", "i\n", "pkg/__init__.py", "")
+	p := newPlace(t, qwen.ExecutorConfig{}, "a.py", "a\n", "b.py", "b\n", "gone.py", "g\n", "crlf.py", "x\r\n", ".gitignore", "*.log\n", "testbed/in.py", "i\n", "pkg/__init__.py", "", "lib/i.py", "i\n")
 	shell(t, p.root, "git config diff.noprefix true; git config color.ui always; git config diff.external false")
 	p.put("a.py", "A\n")
 	p.put("b.py", "B\n")
 	p.put("crlf.py", "y\r\n")
 	p.put("new.log", "ignored\n")
 	p.put("lib/[id].py", "new\n")
+	p.put("lib/i.py", "changed and not listed, though the other name is a pattern for it\n")
 	p.put("image.bin", "\x00\x01\xff")
 	p.put("testbed/in.py", "j\n")
 	p.put("pkg/new.py", "n\n")

@@ -29,6 +29,9 @@ func findCalls(text string, tools catalog) *finder {
 	}
 	f.xml = newXMLReader(text, tools)
 	p := prose{text: text, final: true, bol: true}
+	if to := f.unopened(); to > 0 {
+		p.jump(to)
+	}
 	for {
 		kind := p.next()
 		at := p.pos
@@ -107,6 +110,35 @@ func (f *finder) wrapper(at int) int {
 		last.mend(RepairMissingCloseTag)
 	}
 	return pos
+}
+
+// unopened reads calls in the JSON form that begin the text and lack the opener alone, which
+// servers swallow at times. It returns the offset behind the closer, or 0.
+func (f *finder) unopened() int {
+	at := skipBlanks(f.text, 0)
+	if at == len(f.text) || f.text[at] != '{' && f.text[at] != '[' {
+		return 0
+	}
+	s := scanJSON(f.text, at)
+	if s.fault != nil || f.xml.tags.at(skipBlanks(f.text, s.end)) != toolClose {
+		return 0
+	}
+	calls, ok := readCalls(s.mended([]byte(f.text[at:s.end]), at))
+	to := skipBlanks(f.text, s.end) + len(toolCloseTag)
+	for i := range calls {
+		c := &calls[i]
+		if !ok || !f.tools.known(c.name) || f.tools.open {
+			return 0
+		}
+		c.from, c.to = at, to
+		c.mend(RepairMissingOpener)
+		s.note(c)
+	}
+	if len(calls) == 0 {
+		return 0
+	}
+	f.calls, f.gone = calls, []span{{at, to}}
+	return to
 }
 
 // bare reads a function without a wrapper.
@@ -238,12 +270,7 @@ func wholeJSON(text string, tools catalog) []foundCall {
 			return nil
 		}
 		c.mend(RepairBareJSON)
-		if s.ctrl {
-			c.mend(RepairControlChars)
-		}
-		if s.comma {
-			c.mend(RepairTrailingComma)
-		}
+		s.note(c)
 	}
 	return calls
 }

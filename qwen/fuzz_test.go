@@ -21,7 +21,7 @@ var seeds = []string{
 	"<tool_call>\n{\"name\": \"bash\", \"arguments\": {\"command\": \"echo \"a\"\"}}\n</tool_call>",
 	"<think>\nplan </think>\n</think>\n\n<function=bash>\n<parameter=command>\nls\n</function>", "plan</think>ok", "</think>ok",
 	"<think>a</think>\n<think> b\n<tool_call>x</think>text `", "<think>\nI list.\n<tool_call>\n<function=finish>\n<parameter=files_modified>\n['a.py']\n</parameter>\n</function>\n</tool_call>\n",
-	"{\"name\": \"bash\", \"arguments\": {\"command\": \"ls\"}}", "[1, 2]", "{\"a\": 1}",
+	"{\"name\": \"bash\", \"arguments\": {\"command\": \"ls\"}}", " {\"name\": \"bash\", \"arguments\": {\"command\": \"ls\"}}\n</tool_call>\nx", "[1, 2]", "{\"a\": 1}",
 	"<tool_call>\n<function=str_replace_editor>\n<parameter=command>\ncreate\n</parameter>\n<parameter=new_str>\n<tool_call>\n<function=bash>\n</function>\n</tool_call>\n</parameter>\n<parameter=path>\na\n</parameter>\n</function>\n</tool_call>",
 	"<tool_call>\n<function=bash>\n<parameter=command=grep '<tool_call>' x</parameter>\n</function>\n</tool_call>\n</tool_call>",
 	"a ``` b\n```\nc ` d\n\n``e`` f\n   ```x`\n", "text\n<think>\n<tool_call>\n</think>\n<tool_call>", "<tool_call>\n```json\n{\"name\":\"bash\"}}\n```\n</tool_call>",

@@ -40,12 +40,7 @@ func (f *finder) jsonCalls(from, at int) (calls []foundCall, to int, ok bool) {
 			calls[len(calls)-1].mend(RepairArgsRepeated)
 		} else {
 			for i := range got {
-				if s.ctrl {
-					got[i].mend(RepairControlChars)
-				}
-				if s.comma {
-					got[i].mend(RepairTrailingComma)
-				}
+				s.note(&got[i])
 			}
 			calls = append(calls, got...)
 		}
@@ -103,7 +98,7 @@ func (f *finder) closeWrapper(calls []foundCall, at int) int {
 	t, ok := f.xml.tags.nextOf(at, toolClose, toolOpen, functionOpen)
 	if ok && t.kind == toolClose && at < t.at {
 		last.refuse(KindBadJSON, badJSON("text after the end of the call", []byte(f.text[last.from:t.at]), at-last.from))
-		return t.to
+		return t.to()
 	}
 	last.mend(RepairMissingCloseTag)
 	return at
@@ -131,9 +126,7 @@ func (f *finder) brokenCall(s *lenientScan, at int) (c foundCall, to int, ok boo
 		got, isCall := readCalls(append(object, '}'))
 		if isCall && len(got) == 1 {
 			got[0].mend(RepairMissingCloseBrace)
-			if s.ctrl {
-				got[0].mend(RepairControlChars)
-			}
+			s.note(&got[0])
 			if !closed {
 				got[0].mend(RepairMissingCloseTag)
 				return got[0], len(f.text), true
@@ -148,7 +141,7 @@ func (f *finder) brokenCall(s *lenientScan, at int) (c foundCall, to int, ok boo
 	to = len(f.text)
 	if t, found := f.xml.tags.nextOf(cut, toolClose, toolOpen); found {
 		if to = t.at; t.kind == toolClose {
-			to = t.to
+			to = t.to()
 		}
 	}
 	c.refuse(KindBadJSON, badJSON(s.fault.reason, []byte(f.text[at:to]), cut-at))

@@ -1,7 +1,6 @@
 package qwen
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -87,7 +86,7 @@ func (j *judge) call(c *foundCall, n int) judged {
 	}
 	out.Arguments = object
 	if param, ok := halfCharacter(object); ok {
-		out.Arguments = bytes.ToValidUTF8(object, []byte("\ufffd"))
+		out.Arguments = []byte(validText(string(object)))
 		return refuse(KindBadValue, param, "the value holds half of a surrogate pair, which no file can hold; write the character itself")
 	}
 	out.replay = object
@@ -141,10 +140,10 @@ func (c *foundCall) decode() decoded {
 // validArguments are the arguments as received, for a report.
 func validArguments(c *foundCall) []byte {
 	if c.text != nil {
-		return bytes.ToValidUTF8(c.text, []byte("\ufffd"))
+		return []byte(validText(string(c.text)))
 	}
 	if rawjson.Kind(c.arguments) == '"' {
-		return bytes.ToValidUTF8(appendText(nil, c.arguments), []byte("\ufffd"))
+		return []byte(validText(string(appendText(nil, c.arguments))))
 	}
 	return c.arguments
 }

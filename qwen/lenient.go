@@ -6,17 +6,12 @@ import "strings"
 // control characters in strings and commas before a closing bracket. Anything else is a
 // fault that ends the scan. It goes over the text once.
 type lenientScan struct {
-	end   int // offset behind the value
-	edits []edit
-	// ctrl and comma tell which faults the edits mend.
+	end int // offset behind the value
+	// edits are the offsets of commas to drop and of control characters to escape; ctrl
+	// and comma tell which of them there are.
+	edits       []int
 	ctrl, comma bool
 	fault       *jsonFault
-}
-
-// An edit replaces n bytes at an offset.
-type edit struct {
-	at, n int
-	text  string
 }
 
 // A jsonFault is where a text stops being JSON.
@@ -63,7 +58,7 @@ func scanJSON[T string | []byte](src T, at int) lenientScan {
 				return stop("the brackets do not match")
 			}
 			if comma >= 0 {
-				s.edits, s.comma = append(s.edits, edit{at: comma, n: 1}), true
+				s.edits, s.comma = append(s.edits, comma), true
 			}
 			stack, i, comma, state = stack[:len(stack)-1], i+1, -1, wantNext
 			if len(stack) == 0 {
@@ -144,7 +139,7 @@ func scanString[T string | []byte](s *lenientScan, src T, i int) (int, bool) {
 				return i, false
 			}
 		case c < 0x20:
-			s.edits, s.ctrl = append(s.edits, edit{at: i, n: 1, text: escaped(c)}), true
+			s.edits, s.ctrl = append(s.edits, i), true
 		}
 	}
 	return i, false
@@ -251,17 +246,31 @@ func skipBlanks[T string | []byte](text T, i int) int {
 	return i
 }
 
+// note records with a call what the edits mend.
+func (s *lenientScan) note(c *foundCall) {
+	if s.ctrl {
+		c.mend(RepairControlChars)
+	}
+	if s.comma {
+		c.mend(RepairTrailingComma)
+	}
+}
+
 // mended returns the value with the edits done. value is its text, which begins at offset
 // from of what was scanned.
 func (s *lenientScan) mended(value []byte, from int) []byte {
 	if len(s.edits) == 0 {
 		return value
 	}
-	out := make([]byte, 0, len(value)+8*len(s.edits))
+	out := make([]byte, 0, len(value)+5*len(s.edits))
 	at := 0
 	for _, e := range s.edits {
-		out = append(append(out, value[at:e.at-from]...), e.text...)
-		at = e.at - from + e.n
+		e -= from
+		out = append(out, value[at:e]...)
+		if c := value[e]; c != ',' {
+			out = append(out, escaped(c)...)
+		}
+		at = e + 1
 	}
 	return append(out, value[at:]...)
 }

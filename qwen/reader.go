@@ -1,9 +1,7 @@
 package qwen
 
 import (
-	"bytes"
 	"encoding/json"
-	"strings"
 
 	"github.com/homing-go/homing/internal/rawjson"
 	"github.com/homing-go/homing/model"
@@ -80,7 +78,7 @@ func (r *reader) read(raw []byte, emit func(model.Event) bool) error {
 			if emit != nil {
 				each = func(n news) bool {
 					more = emit(model.Event{
-						Kind: model.EventToolCall, Call: n.call, ID: n.id, Name: validText(n.name), Text: validText(string(n.text)),
+						Kind: model.EventToolCall, Call: n.call, ID: n.id, Name: validText(n.name), Text: n.text,
 					})
 					return more
 				}
@@ -105,9 +103,9 @@ func (r *reader) read(raw []byte, emit func(model.Event) bool) error {
 // noteContent settles, at the first content of a stream, whether thinking comes apart.
 // What is new of the content begins at from.
 func (r *reader) noteContent(from int) {
-	if !r.contentHas && len(bytes.TrimSpace(r.content.pieces[min(from, len(r.content.pieces)):])) > 0 {
+	if !r.contentHas && !blank(r.content.pieces[min(from, len(r.content.pieces)):]) {
 		r.contentHas = true
-		r.parsed = strings.TrimSpace(r.thought()) != ""
+		r.parsed = !blank(r.thought())
 	}
 }
 
@@ -167,7 +165,7 @@ func (r *reader) Finish(reason string, _ bool) (*model.Response, error) {
 		mode: r.mode, parsed: r.parsed, tools: catalog{tools: r.tools}, turn: r.turn, cut: isCut(reason),
 	}
 	if !r.streamed || !r.contentHas {
-		a.parsed = strings.TrimSpace(a.reasoning) != ""
+		a.parsed = !blank(a.reasoning)
 	}
 	if len(a.structured) == 0 {
 		if a.structured = r.legacy.found(); len(a.structured) > 0 {

@@ -86,6 +86,9 @@ func TestCallsInText(t *testing.T) {
 		"another member cut":              {`<tool_call>{"name":"bash","arguments":{"command":"a"},"x":{"y":1</tool_call>`, []string{"bash bad_json"}, ""},
 		"text in the wrapper":             {`<tool_call>{"name":"bash","arguments":{"command":"a"}} now</tool_call>`, []string{"bash bad_json"}, ""},
 		"broken, and a sound one":         {`<tool_call>{'name':'bash'}</tool_call>` + ls, []string{" bad_json", `bash {"command":"ls"}`}, ""},
+		"JSON, the opener swallowed":      {`{"name":"bash","arguments":{"command":"a"}}` + "\n</tool_call>\n" + `<tool_call>{"name":"bash","arguments":{"command":"b"}}</tool_call>`, []string{`bash {"command":"a"}`, `bash {"command":"b"}`}, ""},
+		"JSON of another tool, the same":  {`{"name":"x","arguments":{}}` + "\n</tool_call>", nil, `{"name":"x","arguments":{}}` + "\n</tool_call>"},
+		"JSON in thinking, the same":      {`<think>{"name":"bash","arguments":{"command":"a"}}` + "\n</tool_call>", nil, ""},
 		"no name in JSON":                 {`<tool_call>{"command":"ls"}</tool_call>`, []string{" missing_name"}, ""},
 		"the form of the system prompt":   {"<tool_call>\n{\"name\": <function-name>, \"arguments\": <args-json-object>}\n</tool_call>", nil, "<tool_call>\n{\"name\": <function-name>, \"arguments\": <args-json-object>}\n</tool_call>"},
 		"a placeholder as a name":         {`<tool_call>{"name":"{{ fn }}","arguments":{}}</tool_call>`, nil, `<tool_call>{"name":"{{ fn }}","arguments":{}}</tool_call>`},
@@ -180,6 +183,19 @@ func TestValuesFitTheSchema(t *testing.T) {
 		key, value, _ := strings.Cut(in, "=")
 		require.Equal(t, want, read(fmt.Sprintf("<tool_call>\n<function=f>\n<parameter=%s>\n%s\n</parameter>\n</function>\n</tool_call>", key, value), true), in)
 	}
+}
+
+// A schema whose alternatives unfold without end does not make a deep value expensive.
+func TestDeepAlternatives(t *testing.T) {
+	t.Parallel()
+	tools := must(model.ParseTools([]byte(`[{"type":"function","function":{"name":"bash","parameters":{"type":"object","properties":{
+		"v":{"anyOf":[{"type":"integer"},{"type":"array","items":{"$ref":"#/properties/v"}},{"type":"array","items":{"$ref":"#/properties/v"}}]}}}}}]`)))
+	arguments := `{"v": ` + strings.Repeat("[", 60) + `"x"` + strings.Repeat("]", 60) + `}`
+	reader := qwen.NewDialect(qwen.Options{}).NewReader(&model.Request{Tools: tools})
+	require.NoError(t, reader.Message(message("", "", &arguments)))
+	res, err := reader.Finish("tool_calls", true) // without a bound it would not come back
+	require.NoError(t, err)
+	require.Len(t, res.ToolCalls, 1)
 }
 
 // Arguments are mended when nothing is lost, and refused when they have two readings.

@@ -3,6 +3,7 @@ package qwen
 import (
 	"bytes"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/homing-go/homing/model"
 )
@@ -43,6 +44,7 @@ type channel struct {
 	at    int // what is before it is certain
 	solid int // the end of the last character before at that is no white space
 	shown int // what is before it was shown
+	out   growing
 }
 
 // advance makes the text up to an offset certain.
@@ -61,12 +63,32 @@ func (c *channel) skip(to int) { c.at, c.solid, c.shown = to, to, to }
 
 // show emits what is certain up to an offset, without white space at its end.
 func (c *channel) show(text []byte, kind model.EventKind, prefix string, emit func(model.Event) bool) bool {
-	if c.solid <= c.shown {
+	end := c.solid
+	if end == len(text) && endsInHalf(text) {
+		end -= 3
+	}
+	if end <= c.shown {
 		return true
 	}
-	part := prefix + validText(string(text[c.shown:c.solid]))
-	c.shown = c.solid
+	part := c.out.add(prefix, text[c.shown:end])
+	c.shown = end
 	return emit(model.Event{Kind: kind, Text: part})
+}
+
+// growing is a text that is handed out bit by bit. Each bit is a part of the one string that
+// grows, so that handing it out costs nothing.
+type growing struct{ strings.Builder }
+
+// add appends a bit and returns it, without halves of surrogate pairs.
+func (g *growing) add(prefix string, text []byte) string {
+	from := g.Len()
+	g.WriteString(prefix)
+	if utf8.Valid(text) {
+		g.Write(text)
+	} else {
+		g.WriteString(validText(string(text)))
+	}
+	return g.String()[from:]
 }
 
 // content shows what is new of the content.
@@ -203,15 +225,15 @@ func (s *shower) showThinking(r *reader, limit int, emit func(model.Event) bool)
 		for c.shown < c.solid && isBlank(r.content.pieces[c.shown]) {
 			c.shown++
 		}
-		if c.shown < c.solid {
-			s.fresh = false
-			if s.thinking {
-				prefix = "\n"
-			}
-			s.thinking = true
+		if s.thinking {
+			prefix = "\n"
 		}
 	}
+	before := c.shown
 	more := c.show(r.content.pieces, model.EventReasoning, prefix, emit)
+	if c.shown > before {
+		s.fresh, s.thinking = false, true
+	}
 	c.solid = max(solid, c.shown)
 	return more
 }

@@ -231,3 +231,48 @@ func TestHalfCharacters(t *testing.T) {
 	calls, _ = readPieces(t, piece(`{"index":0,"id":"a","function":{"name":"bash","arguments":"{\"command\":\"\ud83d\"}"}}`))
 	require.Equal(t, []string{"a bash {\"command\":\"\ufffd\"} bad_value"}, calls)
 }
+
+// A character that is split between deltas is shown when both halves are there, and a half
+// that stays alone is shown as what the answer has in its place.
+func TestSplitCharacters(t *testing.T) {
+	t.Parallel()
+	const rocket = `\ud83d|\ude80`
+	for _, text := range []string{
+		rocket, "a" + rocket + "b", rocket + "|" + rocket, `\ud83d|a`, `\ud83d|\ud83d|\ude80`, `\ude80|\ude80|\ud83d|\ud83d`, `\ud83d`, "x |" + rocket + "| |", `\uD83D|\uDE80`,
+	} {
+		for layer, delta := range map[string]func(string) string{
+			"content":   func(s string) string { return `{"content":"` + s + `"}` },
+			"reasoning": func(s string) string { return `{"reasoning":"` + s + `"}` },
+			"arguments": func(s string) string {
+				return `{"tool_calls":[{"index":0,"id":"c","function":{"name":"bash","arguments":"` + s + `"}}]}`
+			},
+			"think": func(s string) string { return `{"content":"` + s + `"}` },
+		} {
+			deltas := []string{}
+			if layer == "think" {
+				deltas = append(deltas, delta("<think>a</think><think>"))
+			}
+			for _, part := range strings.Split(text, "|") {
+				deltas = append(deltas, delta(part))
+			}
+			reader := qwen.NewDialect(qwen.Options{}).NewReader(&model.Request{Tools: fuzzTools})
+			var shown strings.Builder
+			for _, d := range deltas {
+				require.NoError(t, reader.Delta([]byte(d), func(e model.Event) bool {
+					shown.WriteString(e.Text)
+					return true
+				}))
+			}
+			res, err := reader.Finish("stop", true)
+			require.NoError(t, err)
+			whole := res.Text + res.Reasoning
+			if layer == "arguments" {
+				whole = string(res.ToolCalls[0].Arguments)
+			}
+			require.True(t, strings.HasPrefix(whole, shown.String()), "%s %s: shown %q of %q", layer, text, shown.String(), whole)
+			if strings.HasSuffix(text, "80b") {
+				require.Equal(t, whole, shown.String(), "%s %s", layer, text)
+			}
+		}
+	}
+}

@@ -39,7 +39,7 @@ func appendText(dst, quoted []byte) []byte {
 		size := 2
 		if s[1] == 'u' {
 			size = 6
-			if r := hex4(s[2:]); utf16.IsSurrogate(r) {
+			if r := rawjson.Hex4(s[2:]); utf16.IsSurrogate(r) {
 				dst = append(dst, 0xED, 0x80|byte(r>>6&0x3F), 0x80|byte(r&0x3F))
 				s = s[size:]
 				continue
@@ -59,25 +59,9 @@ func appendValid(dst, s []byte) []byte {
 	return append(dst, bytes.ToValidUTF8(s, []byte("\ufffd"))...)
 }
 
-func hex4(s []byte) rune {
-	var r rune
-	for _, c := range s[:4] {
-		switch {
-		case c <= '9':
-			c -= '0'
-		case c <= 'F':
-			c -= 'A' - 10
-		default:
-			c -= 'a' - 10
-		}
-		r = r<<4 | rune(c)
-	}
-	return r
-}
-
 // surrogateAt returns the half of a surrogate pair that begins at i, or 0.
-func surrogateAt(b []byte, i int) rune {
-	if i+2 < len(b) && b[i] == 0xED && b[i+1] >= 0xA0 {
+func surrogateAt[T string | []byte](b T, i int) rune {
+	if i >= 0 && i+2 < len(b) && b[i] == 0xED && b[i+1] >= 0xA0 {
 		return 0xD000 | rune(b[i+1]&0x3F)<<6 | rune(b[i+2]&0x3F)
 	}
 	return 0
@@ -147,17 +131,43 @@ func hasHalfEscaped(value []byte) bool {
 			i += 2
 			continue
 		}
-		r := hex4(value[i+2:])
+		r := rawjson.Hex4(value[i+2:])
 		i += 6
 		if !utf16.IsSurrogate(r) {
 			continue
 		}
-		if i+6 > len(value) || value[i] != '\\' || value[i+1] != 'u' || utf16.DecodeRune(r, hex4(value[i+2:])) == utf8.RuneError {
+		if i+6 > len(value) || value[i] != '\\' || value[i+1] != 'u' || utf16.DecodeRune(r, rawjson.Hex4(value[i+2:])) == utf8.RuneError {
 			return true
 		}
 		i += 6
 	}
 }
 
-// validText is text without halves of surrogate pairs.
-func validText(text string) string { return strings.ToValidUTF8(text, "\ufffd") }
+// endsInHalf reports whether a text ends in the first half of a surrogate pair, whose other
+// half may follow.
+func endsInHalf(text []byte) bool {
+	r := surrogateAt(text, len(text)-3)
+	return r != 0 && r < 0xDC00
+}
+
+// validText is text without halves of surrogate pairs. Each becomes one U+FFFD, so that
+// what is shown of a text bit by bit is the beginning of the whole.
+func validText(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	var b strings.Builder
+	for from, i := 0, 0; ; i++ {
+		half := i < len(text) && surrogateAt(text, i) != 0
+		if !half && i < len(text) {
+			continue
+		}
+		b.WriteString(strings.ToValidUTF8(text[from:i], "\ufffd"))
+		if i >= len(text) {
+			return b.String()
+		}
+		b.WriteString("\ufffd")
+		from = i + 3
+		i += 2
+	}
+}

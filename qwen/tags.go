@@ -45,11 +45,14 @@ func tagAt(text string) (kind tagKind, partial bool) {
 	return noTag, partial
 }
 
-// A tag is one tag in a text; to is the offset behind its fixed part.
+// A tag is one tag in a text.
 type tag struct {
-	kind   tagKind
-	at, to int
+	kind tagKind
+	at   int
 }
+
+// to is the offset behind the fixed part of the tag.
+func (t tag) to() int { return t.at + len(tagTexts[t.kind]) }
 
 // tagList holds the tags of a text in their order.
 type tagList []tag
@@ -63,7 +66,7 @@ func findTags(text string) tagList {
 		}
 		i += next
 		if kind, _ := tagAt(text[i:]); kind != noTag {
-			list = append(list, tag{kind: kind, at: i, to: i + len(tagTexts[kind])})
+			list = append(list, tag{kind: kind, at: i})
 		}
 		i++
 	}

@@ -87,7 +87,7 @@ func cleanReasoning(reasoning, content string) (text, behind string) {
 		}
 		text = strings.TrimRight(trimmed[:len(trimmed)-len(thinkClose)], blanks)
 	}
-	if before, after, ok := strings.Cut(text, thinkClose); ok && strings.TrimSpace(content) == "" {
+	if before, after, ok := strings.Cut(text, thinkClose); ok && blank(content) {
 		return strings.TrimRight(before, blanks), strings.TrimLeft(after, blanks)
 	}
 	return text, ""

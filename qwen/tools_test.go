@@ -2,6 +2,7 @@ package qwen_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -83,6 +84,28 @@ func TestActions(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, []qwen.Action{test.want.(qwen.Action)}, actions, name)
 		require.Equal(t, "c", actions[0].ID())
+	}
+}
+
+// Paths are arguments of processes, so they may not be long: that is the model's fault and
+// not the sandbox's.
+func TestLongPaths(t *testing.T) {
+	t.Parallel()
+	var many strings.Builder
+	for i := range 15_000 {
+		fmt.Fprintf(&many, `, "src/%d"`, i)
+	}
+	long := strings.Repeat("a/", 70_000)
+	for want, c := range map[string]model.ToolCall{
+		"bad_value path":           call("str_replace_editor", `{"command":"view","path":"`+long+`"}`),
+		"bad_value files_modified": call("finish", `{"files_modified":["`+long+`"]}`),
+		"too_large files_modified": call("finish", `{"files_modified":["a"`+many.String()+`]}`),
+	} {
+		_, err := qwen.Toolset{}.Actions(&model.Response{ToolCalls: []model.ToolCall{c}})
+		var format *qwen.FormatError
+		require.ErrorAs(t, err, &format)
+		require.Equal(t, want, string(format.Kind)+" "+format.Calls[0].Param)
+		require.Less(t, len(format.Error()), 300)
 	}
 }
 

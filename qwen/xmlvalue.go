@@ -25,7 +25,7 @@ func (x *xmlReader) valueEnd(at int, wrapped bool, known *properties) (stop, nex
 	}
 	for i := x.tags.from(at); i < len(x.tags); i++ {
 		t := x.tags[i]
-		if t.kind == toolClose && x.closesAll(t.to) {
+		if t.kind == toolClose && x.closesAll(t.to()) {
 			return t.at, t.at, false, true
 		}
 		if t.kind == toolOpen && x.opensCall(t) {
@@ -44,7 +44,7 @@ func (x *xmlReader) closesAll(at int) bool {
 
 // opensCall reports whether a <tool_call> has a call behind it.
 func (x *xmlReader) opensCall(t tag) bool {
-	at := skipBlanks(x.text, t.to)
+	at := skipBlanks(x.text, t.to())
 	return at < len(x.text) && (x.text[at] == '{' || x.tags.at(at) == functionOpen)
 }
 
@@ -70,7 +70,7 @@ func (x *xmlReader) scanValue(at int, wrapped, words bool, known *properties) (s
 		if depth > 0 {
 			continue
 		}
-		behind := skipBlanks(x.text, t.to)
+		behind := skipBlanks(x.text, t.to())
 		follows := noTag
 		if i+1 < len(x.tags) && x.tags[i+1].at == behind {
 			follows = x.tags[i+1].kind
@@ -79,7 +79,7 @@ func (x *xmlReader) scanValue(at int, wrapped, words bool, known *properties) (s
 		switch t.kind {
 		case paramClose:
 			if last || follows == paramOpen || follows == functionClose || follows == toolClose && wrapped {
-				return t.at, t.to, true, true
+				return t.at, t.to(), true, true
 			}
 		case functionClose:
 			if last || follows == toolClose || follows == toolOpen || follows == functionOpen {
@@ -89,11 +89,11 @@ func (x *xmlReader) scanValue(at int, wrapped, words bool, known *properties) (s
 			if t.at > at && x.text[t.at-1] != '\n' {
 				continue
 			}
-			end := strings.IndexAny(x.text[t.to:], ">\n<")
-			if end < 0 || x.text[t.to+end] != '>' {
+			end := strings.IndexAny(x.text[t.to():], ">\n<")
+			if end < 0 || x.text[t.to()+end] != '>' {
 				continue
 			}
-			if key, _ := cleanName(x.text[t.to : t.to+end]); known.unseen(key) {
+			if key, _ := cleanName(x.text[t.to() : t.to()+end]); known.unseen(key) {
 				return t.at, t.at, false, true
 			}
 		}

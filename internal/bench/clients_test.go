@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/homing-go/homing/model"
+	"github.com/homing-go/homing/qwen"
 	"github.com/homing-go/homing/routing"
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -42,7 +43,8 @@ type peer struct {
 
 func peers() []peer {
 	return []peer{
-		{"homing", homingTurn, homingStream},
+		{"homing", turnOf(baseClient), streamOf(baseClient)},
+		{"qwen", turnOf(qwenClient), streamOf(qwenClient)},
 		{"openai-go", openaiTurn, openaiStream},
 		{"go-openai", goopenaiTurn, goopenaiStream},
 		{"floor", floorTurn, floorStream},
@@ -58,14 +60,34 @@ func poolOf(base string) *http.Client {
 	return &http.Client{Transport: model.NewTransport()}
 }
 
-// homing: a trajectory whose history has n messages sends one more each time, and goes
-// back to n by a fork.
-func homingTurn(b *testing.B, path string, n int) func() error {
+// baseClient is the plain client, qwenClient the one for Qwen models.
+func baseClient(b *testing.B, path string) model.Client {
 	client, err := model.New(model.Config{BaseURL: serverURL + path, Model: "m"})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(client.CloseIdleConnections)
+	return client
+}
+
+func qwenClient(b *testing.B, path string) model.Client {
+	client, err := qwen.New(qwen.Config{Config: model.Config{BaseURL: serverURL + path, Model: "m"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(client.CloseIdleConnections)
+	return client
+}
+
+type newClient func(b *testing.B, path string) model.Client
+
+// turnOf: a trajectory whose history has n messages sends one more each time, and goes back
+// to n by a fork.
+func turnOf(open newClient) func(b *testing.B, path string, n int) func() error {
+	return func(b *testing.B, path string, n int) func() error { return homingTurn(b, open(b, path), n) }
+}
+
+func homingTurn(b *testing.B, client model.Client, n int) func() error {
 	tools, err := model.NewTools(model.ToolDef{Name: toolName, Description: "Run a command.", Parameters: json.RawMessage(toolSchema)})
 	if err != nil {
 		b.Fatal(err)
@@ -93,12 +115,11 @@ func homingMessage(i int) model.Message {
 	return model.ToolResult(fmt.Sprint("call_", i-1), text)
 }
 
-func homingStream(b *testing.B, kind string) func() error {
-	client, err := model.New(model.Config{BaseURL: serverURL + "/" + kind, Model: "m"})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(client.CloseIdleConnections)
+func streamOf(open newClient) func(b *testing.B, kind string) func() error {
+	return func(b *testing.B, kind string) func() error { return homingStream(open(b, "/"+kind)) }
+}
+
+func homingStream(client model.Client) func() error {
 	ctx := routing.NewContext(context.Background(), routing.NewSession(routing.NewID()))
 	req := &model.Request{Messages: model.NewTranscript(model.User(text)).Snapshot()}
 	return func() error {

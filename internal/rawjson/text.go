@@ -23,12 +23,12 @@ func AppendText(dst, quoted []byte) []byte {
 				i++
 				continue
 			}
-			r := hex4(s[i+1:])
+			r := Hex4(s[i+1:])
 			i += 5
 			if utf16.IsSurrogate(r) {
 				low := rune(-1)
 				if i+6 <= len(s) && s[i] == '\\' && s[i+1] == 'u' {
-					low = hex4(s[i+2:])
+					low = Hex4(s[i+2:])
 				}
 				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
 					i += 6
@@ -76,7 +76,8 @@ func unescaped(c byte) byte {
 	}
 }
 
-func hex4(s []byte) rune {
+// Hex4 is the code unit that the first four bytes, hexadecimal digits, stand for.
+func Hex4(s []byte) rune {
 	var r rune
 	for _, c := range s[:4] {
 		switch {

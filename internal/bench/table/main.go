@@ -43,7 +43,7 @@ type key struct{ bench, client, unit string }
 
 var (
 	lineForm  = regexp.MustCompile(`^Benchmark(\S+)-\d+\s+\d+\s+(.*)$`)
-	clients   = []string{"homing", "openai-go", "go-openai", "floor"}
+	clients   = []string{"homing", "qwen", "openai-go", "go-openai", "floor"}
 	valueForm = regexp.MustCompile(`([\d.e+]+) (\S+)`)
 )
 
@@ -106,14 +106,14 @@ func print(w io.Writer, samples map[key][]float64) error {
 	}
 	slices.SortFunc(sorted, func(a, b [2]string) int { return strings.Compare(a[0]+" "+a[1], b[0]+" "+b[1]) })
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "benchmark\tunit\thoming\topenai-go\tgo-openai\tfloor\thoming : floor\topenai-go : homing\tgo-openai : homing\t")
+	fmt.Fprintln(t, "benchmark\tunit\thoming\tqwen\topenai-go\tgo-openai\tfloor\thoming : floor\tqwen : homing\topenai-go : homing\tgo-openai : homing\t")
 	for _, r := range sorted {
 		fmt.Fprintf(t, "%s\t%s\t", r[0], r[1])
 		of := func(client string) []float64 { return samples[key{r[0], client, r[1]}] }
 		for _, c := range clients {
 			fmt.Fprintf(t, "%s\t", median(of(c)))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t\n", ratio(of("homing"), of("floor")), ratio(of("openai-go"), of("homing")), ratio(of("go-openai"), of("homing")))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t\n", ratio(of("homing"), of("floor")), ratio(of("qwen"), of("homing")), ratio(of("openai-go"), of("homing")), ratio(of("go-openai"), of("homing")))
 	}
 	return t.Flush()
 }
