@@ -14,7 +14,7 @@ type Server struct {
 	listener *listener
 	server   *http.Server
 	done     chan struct{}
-	handlers sync.WaitGroup
+	conns    sync.WaitGroup
 }
 
 // Serve starts a server for h.
@@ -23,11 +23,14 @@ func Serve(h http.Handler) *Server {
 		listener: &listener{conns: make(chan net.Conn), closed: make(chan struct{})},
 		done:     make(chan struct{}),
 	}
-	s.server = &http.Server{ReadHeaderTimeout: time.Hour, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.handlers.Add(1)
-		defer s.handlers.Done()
-		h.ServeHTTP(w, r)
-	})}
+	s.server = &http.Server{ReadHeaderTimeout: time.Hour, Handler: h, ConnState: func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew: // in the goroutine of Serve
+			s.conns.Add(1)
+		case http.StateClosed, http.StateHijacked: // behind the last handler of the connection
+			s.conns.Done()
+		}
+	}}
 	go func() {
 		defer close(s.done)
 		_ = s.server.Serve(s.listener)
@@ -48,7 +51,7 @@ func (s *Server) Transport() *http.Transport {
 func (s *Server) Close() {
 	_ = s.server.Close()
 	<-s.done
-	s.handlers.Wait()
+	s.conns.Wait()
 }
 
 type listener struct {

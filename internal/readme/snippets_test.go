@@ -2,13 +2,20 @@ package readme_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"strings"
+	"time"
 
 	"github.com/homing-go/homing/model"
 	"github.com/homing-go/homing/routing"
 	"github.com/homing-go/homing/routing/routingtest"
+	"github.com/homing-go/homing/swebench"
+	"github.com/homing-go/homing/swebench/scorer"
+	"github.com/homing-go/homing/swebench/service"
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 )
@@ -168,4 +175,49 @@ func otherTool(ctx context.Context, tool tool, baseURL string) error {
 	// readme:end
 	tool.HTTPClient.CloseIdleConnections()
 	return nil
+}
+
+func Example_score() {
+	folder, err := os.MkdirTemp("", "score")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(folder)
+	fmt.Println(score(context.Background(), folder, service.RunnerFunc(func(_ context.Context, job service.Job) (json.RawMessage, error) {
+		fmt.Println(job.Request.RoutingHeaders)
+		return json.RawMessage(`{"submitted_instances": 1, "resolved_instances": 1}`), nil
+	})))
+	// Output:
+	// [X-Session-ID]
+	// 1 true []
+	// <nil>
+}
+
+func score(ctx context.Context, folder string, runner service.Runner) error {
+	// readme:begin score
+	handler, err := service.New(service.Config{ArtifactRoot: folder + "/runs", AuthToken: "token", Runner: runner})
+	if err != nil {
+		return err
+	}
+	server := httptest.NewServer(handler) // or service.Serve, with limits and a graceful end
+
+	s, err := scorer.New(scorer.Config{
+		ServiceURL: server.URL, AuthToken: "token", DatasetName: "swe_bench", ReportDir: folder + "/report", PollInterval: time.Second,
+		Request: swebench.RunRequest{
+			ModelName: "qwen3-coder", EndpointURLs: []string{"http://10.0.0.5:8000"}, RoutingHeaders: []string{"X-Session-ID"},
+			Subset: "verified", Split: "test", Template: "qwen_tools", NumInstances: 1, Workers: 1, MaxEvalWorkers: 1,
+			EvaluatedInstanceIDs: []string{"django__django-16899"},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	entry, err := s.Score(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Println(*entry.Score, entry.Complete, entry.Reasons) // each reason why a score is incomplete
+	// readme:end
+	server.Close()
+	return handler.Close(ctx)
 }

@@ -1,0 +1,104 @@
+package config
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const redacted = "<redacted>"
+
+// Redacted returns the configuration as YAML without the endpoint's key, the services'
+// tokens and every other value whose key looks like that of a secret, without credentials
+// in URLs and without comments. The Config itself keeps them.
+func (c *Config) Redacted() ([]byte, error) {
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	secrets := c.secretsOf(c.root)
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may be a piece of another
+	if err := e.Encode(scrub(c.root, secrets)); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), e.Close()
+}
+
+// secretsOf returns the values whose keys look like those of secrets, as they are written and
+// as the environment makes them.
+func (c *Config) secretsOf(n *yaml.Node) []string {
+	var found []string
+	for i, child := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 1 && secretLooking(n.Content[i-1].Value) && !isNull(child) {
+			value := child
+			if child.Kind == yaml.AliasNode {
+				value = child.Alias
+			}
+			found = append(found, value.Value)
+			if expanded, err := c.read.expand("", value.Value); err == nil {
+				found = append(found, expanded)
+			}
+		}
+		found = append(found, c.secretsOf(child)...)
+	}
+	return found
+}
+
+func scrub(n *yaml.Node, secrets []string) *yaml.Node {
+	out := scrubScalar(n, secrets)
+	const minName = 8 // a shorter one would take apart the names of keys
+	long := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < minName })
+	for i, c := range n.Content {
+		switch {
+		case n.Kind == yaml.MappingNode && i%2 == 0:
+			out.Content = append(out.Content, scrubScalar(c, long))
+		case n.Kind == yaml.MappingNode && secretLooking(n.Content[i-1].Value) && !isNull(c):
+			out.Content = append(out.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: redacted, Anchor: c.Anchor})
+		default:
+			out.Content = append(out.Content, scrub(c, secrets))
+		}
+	}
+	return out
+}
+
+// scrubScalar returns n without what is in it, and without secrets if it is a text, of
+// whatever tag.
+func scrubScalar(n *yaml.Node, secrets []string) *yaml.Node {
+	out := &yaml.Node{Kind: n.Kind, Style: n.Style, Tag: n.Tag, Value: n.Value, Anchor: n.Anchor, Alias: n.Alias}
+	if n.Kind != yaml.ScalarNode {
+		return out
+	}
+	switch n.ShortTag() {
+	case "!!null", "!!bool", "!!int", "!!float", "!!merge":
+	default:
+		out.Value = scrubText(n.Value, secrets)
+	}
+	return out
+}
+
+func scrubText(s string, secrets []string) string {
+	for _, secret := range secrets {
+		if len(secret) > 3 { // a shorter one would take apart the words of the file
+			s = strings.ReplaceAll(s, secret, redacted)
+		}
+	}
+	s = regexp.MustCompile(`(?i)\b(api_?key|access_token|token|password)=[^&\s]+`).ReplaceAllString(s, "$1="+redacted)
+	return regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://)[^/?#\s]*@`).ReplaceAllString(s, "${1}redacted@") // still a URL
+}
+
+// secretLooking tells the keys of secrets, as the service does.
+func secretLooking(key string) bool {
+	key = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(key)), "-", "_")
+	switch key {
+	case "token", "password", "secret", "authorization":
+		return true
+	}
+	for _, part := range []string{"api_key", "access_token", "secret", "password"} {
+		if strings.Contains(key, part) {
+			return true
+		}
+	}
+	return strings.HasSuffix(key, "_key") || strings.HasSuffix(key, "_token")
+}
