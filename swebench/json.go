@@ -1,9 +1,12 @@
 package swebench
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -40,29 +43,48 @@ func object(body []byte) ([]byte, error) {
 }
 
 // duplicate returns the path of a name that an object in value has twice, "" if there is
-// none. The value must be valid.
+// none. The value must be valid. It reads it once, however deep it is nested.
 func duplicate(value []byte) string {
-	switch rawjson.Kind(value) {
-	case '{':
-		seen := map[string]bool{}
-		for o := rawjson.Members(value); o.Next(); {
-			name := string(o.Key)
-			if seen[name] {
-				return short(name)
-			}
-			seen[name] = true
-			if inner := duplicate(o.Value); inner != "" {
-				return short(name) + "." + inner
-			}
-		}
-	case '[':
-		for a := rawjson.Elements(value); a.Next(); {
-			if inner := duplicate(a.Value); inner != "" {
-				return inner
-			}
-		}
+	type level struct {
+		seen map[string]bool // nil: a list
+		name string          // of the member at hand
 	}
-	return ""
+	var open []level
+	name := false // whether a member's name is next
+	dec := json.NewDecoder(bytes.NewReader(value))
+	dec.UseNumber()
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return ""
+		}
+		text, isText := token.(string)
+		switch {
+		case token == json.Delim('{'):
+			open, name = append(open, level{seen: map[string]bool{}}), true
+			continue
+		case token == json.Delim('['):
+			open, name = append(open, level{}), false
+			continue
+		case token == json.Delim('}'), token == json.Delim(']'):
+			open = open[:len(open)-1]
+		case name && isText:
+			at := &open[len(open)-1]
+			at.name, name = text, false
+			if !at.seen[text] {
+				at.seen[text] = true
+				continue
+			}
+			var path []string
+			for _, l := range open {
+				if l.seen != nil {
+					path = append(path, l.name)
+				}
+			}
+			return short(strings.Join(path, "."))
+		}
+		name = len(open) > 0 && open[len(open)-1].seen != nil
+	}
 }
 
 // halfSurrogate reports whether the JSON string has an escape of half a surrogate pair,

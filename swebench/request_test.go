@@ -229,3 +229,17 @@ func TestCase161_RoutingHeaderNamesPosted(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, names)
 }
+
+// A name that is there twice is refused with its path, however deep it stands.
+func TestRequestDuplicates(t *testing.T) {
+	t.Parallel()
+	for params, path := range map[string]string{
+		`{"a":1,"a":1}`: "generation_params.a",
+		`{"x":[1,{"b":{"c":[],"d":2}},{"c\n":1,"c\n":2}]}`: `generation_params.x.c\n`,
+		`{"a":{"b":"a"},"b":"a","a":2}`:                    "generation_params.a",
+	} {
+		require.Contains(t, refused(t, body("generation_params", params)).Error(), path+": ")
+	}
+	_, err := swebench.ParseRunRequest(body("generation_params", `{"a":{"a":["a","a",{"a":"a"},{"a":"a"}]},"b":{"a":1}}`))
+	require.NoError(t, err)
+}

@@ -185,3 +185,18 @@ func TestRefused(t *testing.T) {
 	require.Equal(t, 1, run(context.Background(), args, &stdout, &stderr, nil))
 	require.Empty(t, stdout.String())
 }
+
+// A configuration that lies in the report folder stays as it is.
+func TestConfigInReportFolder(t *testing.T) {
+	t.Parallel()
+	args, _ := arguments(t, &service{statuses: []string{done(2, 2)}})
+	args[5] = filepath.Dir(args[1])
+	before, err := os.ReadFile(args[1])
+	require.NoError(t, err)
+	for range 2 {
+		require.Zero(t, run(context.Background(), args, io.Discard, io.Discard, nil))
+	}
+	after, err := os.ReadFile(args[1])
+	require.NoError(t, err)
+	require.Equal(t, string(before), string(after))
+}

@@ -41,6 +41,15 @@ func refused(t *testing.T, text string) *config.Error {
 	return e
 }
 
+// keys are n members of a mapping.
+func keys(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "k%d: 1,", i)
+	}
+	return b.String()
+}
+
 // with replaces a piece of the sound configuration.
 func with(old, now string) string {
 	if !strings.Contains(sound, old) {
@@ -82,8 +91,8 @@ endpoint_config: {endpoints: [" HTTP://a ", "https://b"], api_key: null, api_typ
 	require.Equal(t, "agents.v2", d.Name)
 	require.Equal(t, config.Performance, d.Type)
 	require.Equal(t, &config.Agentic{RoutingHeaders: []string{"X-Session-ID"}, EnableSalt: true, Trajectories: 3}, d.Agentic)
-	require.Equal(t, `{"seed":16,"top_k":2,"presence_penalty":0.5,"max_new_tokens":1000,"chat_template_kwargs":{"a":{"b":1.50,"c":"yes","d":["x",null,true]}}}`, string(d.Model.GenerationParams()))
-	require.Equal(t, `{"temperature":1,"seed":16,"top_k":2,"presence_penalty":0.5,"max_new_tokens":1000,"chat_template_kwargs":{"a":{"b":1,"c":"yes"}}}`, string(c.Model.GenerationParams()))
+	require.Equal(t, `{"seed":16,"top_k":2,"presence_penalty":0.5,"max_new_tokens":1000,"chat_template_kwargs":{"a":{"b":1.50,"c":true,"d":["x",null,true]}}}`, string(d.Model.GenerationParams()))
+	require.Equal(t, `{"temperature":1,"seed":16,"top_k":2,"presence_penalty":0.5,"max_new_tokens":1000,"chat_template_kwargs":{"a":{"b":1,"c":true}}}`, string(c.Model.GenerationParams()))
 	require.Equal(t, config.LoadPattern{Type: "concurrency", TargetConcurrency: 16}, c.LoadPattern)
 	require.Equal(t, []string{"HTTP://a", "https://b"}, c.Endpoint.URLs)
 	require.Empty(t, c.Endpoint.APIKey)
@@ -128,11 +137,19 @@ func TestRefused(t *testing.T) {
 		{with(`["http://endpoint"]`, `[s3cret]`), "", "endpoint_config.endpoints"},
 		{with(`["http://endpoint"]`, `["http://u:s3cret@"]`), "", "endpoint_config.endpoints"},
 		{with(`["http://endpoint"]`, `"http://endpoint"`), "", "endpoint_config.endpoints"},
+		{with(`["http://endpoint"]`, `["http://endpoint:65536"]`), "", "endpoint_config.endpoints"},
+		{"datasets: [{name: d, agentic_inference: {num_trajectories_to_issue: 1.5}}]", "d", "datasets[0].agentic_inference.num_trajectories_to_issue"},
+		{"settings: {load_pattern: {target_concurrency: 16.5}}", "", "settings.load_pattern.target_concurrency"},
+		{"settings: {load_pattern: {target_concurrency: true}}", "", "settings.load_pattern.target_concurrency"},
+		{"model_params: {name: no}", "", "model_params.name"},
+		{"endpoint_config: {api_key: *s3cret}", "", ""},
 		{with(`{endpoints:`, `{urls: 1, endpoints:`), "", "endpoint_config.urls"},
 		{"settings: {load_pattern: {type: x, qps: 1}}", "", "settings.load_pattern.qps"},
 		{"settings: {load_pattern: {target_concurrency: 0}}", "", "settings.load_pattern.target_concurrency"},
 		{"model_params: {name: $UNSET}", "", "model_params.name"},
 		{"a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\nmodel_params: {chat_template_kwargs: {e: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]}}", "", ""},
+		{"x: &x {" + keys(20_000) + "}\nmodel_params: {<<: [" + strings.Repeat("*x,", 1000) + "*x]}", "", ""},
+		{"model_params: {chat_template_kwargs: &x {" + keys(40_000) + "}}\ndatasets: [{name: d, generation_config_override: {chat_template_kwargs: *x}}]", "d", ""},
 		{"a: " + strings.Repeat("[", 200) + strings.Repeat("]", 200), "", ""},
 	} {
 		e := refused(t, c.text)
@@ -198,4 +215,29 @@ other: {My-API-Key: s3cret-other, nothing_key: null, secret: [s3cret-list], max_
 	require.NoError(t, err)
 	require.Equal(t, "s3cret-token", o.AuthToken)
 	require.NotContains(t, fmt.Sprintf("%v %+v %#v %v", o, o, o, c.Endpoint), "s3cret")
+}
+
+// Words that YAML 1.1 takes for booleans are booleans without quotes, and texts with them.
+func TestBooleanWords(t *testing.T) {
+	t.Parallel()
+	c := parse(t, `model_params: {chat_template_kwargs: {a: no, b: On, c: "no", d: 'yes', e: !!str off, f: y, g: FALSE}}`)
+	require.Equal(t, `{"a":false,"b":true,"c":"no","d":"yes","e":"off","f":"y","g":false}`, string(c.Model.ChatTemplateKwargs))
+}
+
+// A secret that the environment supplies is not in the report's file where it stands literally,
+// as a name, or under a tag.
+func TestRedactedEverywhere(t *testing.T) {
+	t.Parallel()
+	text := with("http://service", "http://service\n        swebench_service_auth_token: ${TOKEN}") + `
+a: s3cret-token
+b: !custom s3cret-token
+s3cret-token: 1
+`
+	c, err := config.Parse([]byte(text), func(string) (string, bool) { return "s3cret-token", true })
+	require.NoError(t, err)
+	got, err := c.Redacted()
+	require.NoError(t, err)
+	require.NotContains(t, string(got), "s3cret")
+	require.Contains(t, string(got), "swebench_service_auth_token: <redacted>")
+	parse(t, string(got))
 }

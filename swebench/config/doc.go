@@ -12,6 +12,7 @@
 //     aliases that unfold to more than 100,000 values are refused anywhere in the file.
 //   - Texts may refer to the environment as ${NAME}, ${NAME:-default} and $NAME; $$ is a
 //     dollar sign. A variable that is not set is an error that names it.
+//   - Without quotes yes, no, on and off are booleans, as in YAML 1.1.
 //   - Integers of extras are read as Python's int() reads them ("10" is 10, 10.9 is 10, true
 //     is 1); null takes the default, but subset and split become the text None.
 //   - The names of session headers come from the agentic_inference block of the performance

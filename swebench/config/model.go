@@ -117,29 +117,30 @@ func (r *reader) model(key string, pairs []pair) (ModelParams, error) {
 // other in the same way.
 func (r *reader) override(key string, base, over []pair) ([]pair, error) {
 	merged := append([]pair{}, base...)
-next:
+	places := make(map[string]int, len(merged))
+	for i, b := range merged {
+		places[b.name] = i
+	}
 	for _, o := range over {
-		for i, b := range merged {
-			if b.name != o.name {
-				continue
-			}
-			below, err := r.follow(b.value)
-			if err != nil {
-				return nil, err
-			}
-			above, err := r.follow(o.value)
-			if err != nil {
-				return nil, err
-			}
-			merged[i].value = above
-			if below.Kind == yaml.MappingNode && above.Kind == yaml.MappingNode {
-				if merged[i].value, err = r.lay(join(key, o.name), below, above); err != nil {
-					return nil, err
-				}
-			}
-			continue next
+		i, ok := places[o.name]
+		if !ok {
+			merged = append(merged, o)
+			continue
 		}
-		merged = append(merged, o)
+		below, err := r.follow(merged[i].value)
+		if err != nil {
+			return nil, err
+		}
+		above, err := r.follow(o.value)
+		if err != nil {
+			return nil, err
+		}
+		merged[i].value = above
+		if below.Kind == yaml.MappingNode && above.Kind == yaml.MappingNode {
+			if merged[i].value, err = r.lay(join(key, o.name), below, above); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return merged, nil
 }

@@ -150,9 +150,7 @@ func (r *reader) texts(key string, extras []pair) (o Options, err error) {
 }
 
 // pythonFloat is what Python's float() takes of what is finite.
-func pythonFloat() *regexp.Regexp {
-	return regexp.MustCompile(`^[+-]?(\d(_?\d)*)?(\.(\d(_?\d)*)?)?([eE][+-]?\d(_?\d)*)?$`)
-}
+var pythonFloat = regexp.MustCompile(`^[+-]?(\d(_?\d)*)?(\.(\d(_?\d)*)?)?([eE][+-]?\d(_?\d)*)?$`)
 
 func (r *reader) pollInterval(key string, extras []pair) (time.Duration, error) {
 	value := find(extras, "poll_interval_s")
@@ -172,7 +170,7 @@ func (r *reader) pollInterval(key string, extras []pair) (time.Duration, error) 
 	case "!!int", "!!float":
 		seconds = float(s)
 	case "!!str":
-		if s := strings.TrimSpace(s); pythonFloat().MatchString(s) {
+		if s := strings.TrimSpace(s); pythonFloat.MatchString(s) {
 			seconds = float(s)
 		}
 	}

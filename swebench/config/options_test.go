@@ -39,6 +39,9 @@ func TestScorerOfSWEBench(t *testing.T) {
 	require.Len(t, parse(t, with("      eval_method: swe_bench_scorer\n", "")).Scored(config.ModeAcc), 1)
 	require.Empty(t, parse(t, strings.Replace(with("      eval_method: swe_bench_scorer\n", ""), "name: swe_bench", "name: other", 1)).Scored(config.ModeAcc))
 	require.Empty(t, parse(t, with("swe_bench_scorer", "rouge")).Scored(config.ModeAcc))
+	c := parse(t, "datasets: [{name: swe_bench, type: accuracy}]\nendpoint_config: {endpoints: ['http://h']}")
+	_, err := c.Options(c.Scored(config.ModeAcc)[0])
+	require.ErrorContains(t, err, "swebench_service_url", "without accuracy_config, too")
 }
 
 func TestOptionDefaults(t *testing.T) {
@@ -88,7 +91,7 @@ func TestCase007_PollIntervalNull(t *testing.T) {
 // A poll_interval_s of 0, below 0, NaN or infinity is refused.
 func TestCase008_PollIntervalRefused(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"0", "0.0", "-1", ".nan", ".inf", "-.inf", "nan", "inf", `"Infinity"`, "x", "[]", "1e10", "false", `""`} {
+	for _, text := range []string{"0", "0.0", "-1", ".nan", ".inf", "-.inf", "nan", "inf", `"Infinity"`, "x", "[]", "1e10", "false", `""`, `"1_"`, `"0x1p4"`, `"."`} {
 		badOption(t, "poll_interval_s", "poll_interval_s: "+text)
 	}
 }
@@ -146,6 +149,11 @@ func TestCase016_Repeats(t *testing.T) {
 	require.ErrorContains(t, err, "repeats must be 1")
 	require.Empty(t, c.Scored(config.ModePerf))
 	require.Len(t, c.Scored(config.ModeBoth), 1)
+	for text, sound := range map[string]bool{"1": true, `"1"`: true, "1.0": true, "1.5": false, "true": false, "null": false, "0": false} {
+		c := parse(t, with("      extras:", "      num_repeats: "+text+"\n      extras:"))
+		_, err := c.Options(c.Scored(config.ModeAcc)[0])
+		require.Equal(t, sound, err == nil, text)
+	}
 }
 
 // An unknown key of extras is refused, naming dataset and scorer; so is an attempt to set

@@ -18,9 +18,7 @@ func (c *Config) Redacted() ([]byte, error) {
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
-	secrets := c.secretsOf(c.root)
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may be a piece of another
-	if err := e.Encode(scrub(c.root, secrets)); err != nil {
+	if err := e.Encode(newScrubber(c.secretsOf(c.root)).scrub(c.root)); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), e.Close()
@@ -46,47 +44,67 @@ func (c *Config) secretsOf(n *yaml.Node) []string {
 	return found
 }
 
-func scrub(n *yaml.Node, secrets []string) *yaml.Node {
-	out := scrubScalar(n, secrets)
-	const minName = 8 // a shorter one would take apart the names of keys
-	long := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < minName })
+// Lengths of secrets: a shorter one would take apart the words of the file, or the names of
+// its keys.
+const (
+	minText = 4
+	minName = 8
+)
+
+// A scrubber knows secrets.
+type scrubber struct {
+	text, name *strings.Replacer
+}
+
+func newScrubber(secrets []string) *scrubber {
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may be a piece of another
+	var texts, names []string
+	for _, s := range secrets {
+		if len(s) >= minText {
+			texts = append(texts, s, redacted)
+		}
+		if len(s) >= minName {
+			names = append(names, s, redacted)
+		}
+	}
+	return &scrubber{text: strings.NewReplacer(texts...), name: strings.NewReplacer(names...)}
+}
+
+func (s *scrubber) scrub(n *yaml.Node) *yaml.Node {
+	out := scalarWithout(n, s.text)
 	for i, c := range n.Content {
 		switch {
 		case n.Kind == yaml.MappingNode && i%2 == 0:
-			out.Content = append(out.Content, scrubScalar(c, long))
+			out.Content = append(out.Content, scalarWithout(c, s.name))
 		case n.Kind == yaml.MappingNode && secretLooking(n.Content[i-1].Value) && !isNull(c):
 			out.Content = append(out.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: redacted, Anchor: c.Anchor})
 		default:
-			out.Content = append(out.Content, scrub(c, secrets))
+			out.Content = append(out.Content, s.scrub(c))
 		}
 	}
 	return out
 }
 
-// scrubScalar returns n without what is in it, and without secrets if it is a text, of
+// scalarWithout returns n without what is in it, and without secrets if it is a text, of
 // whatever tag.
-func scrubScalar(n *yaml.Node, secrets []string) *yaml.Node {
+func scalarWithout(n *yaml.Node, secrets *strings.Replacer) *yaml.Node {
 	out := &yaml.Node{Kind: n.Kind, Style: n.Style, Tag: n.Tag, Value: n.Value, Anchor: n.Anchor, Alias: n.Alias}
 	if n.Kind != yaml.ScalarNode {
 		return out
 	}
 	switch n.ShortTag() {
 	case "!!null", "!!bool", "!!int", "!!float", "!!merge":
-	default:
-		out.Value = scrubText(n.Value, secrets)
+		return out
 	}
+	out.Value = assignment.ReplaceAllString(secrets.Replace(n.Value), "$1="+redacted)
+	out.Value = userinfo.ReplaceAllString(out.Value, "${1}redacted@") // still a URL
 	return out
 }
 
-func scrubText(s string, secrets []string) string {
-	for _, secret := range secrets {
-		if len(secret) > 3 { // a shorter one would take apart the words of the file
-			s = strings.ReplaceAll(s, secret, redacted)
-		}
-	}
-	s = regexp.MustCompile(`(?i)\b(api_?key|access_token|token|password)=[^&\s]+`).ReplaceAllString(s, "$1="+redacted)
-	return regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://)[^/?#\s]*@`).ReplaceAllString(s, "${1}redacted@") // still a URL
-}
+var (
+	assignment = regexp.MustCompile(`(?i)\b(api_?key|access_token|token|password)=[^&\s]+`)
+	userinfo   = regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://)[^/?#\s]*@`)
+)
 
 // secretLooking tells the keys of secrets, as the service does.
 func secretLooking(key string) bool {

@@ -30,7 +30,7 @@ func (r *reader) expand(key, s string) (string, error) {
 			s = s[2:]
 			continue
 		}
-		m := reference().FindStringSubmatch(s)
+		m := reference.FindStringSubmatch(s)
 		if m == nil {
 			b.WriteByte('$')
 			s = s[1:]
@@ -47,9 +47,7 @@ func (r *reader) expand(key, s string) (string, error) {
 	}
 }
 
-func reference() *regexp.Regexp {
-	return regexp.MustCompile(`^\$(?:\{([A-Za-z_]\w*)(:-([^}]*))?\}|([A-Za-z_]\w*))`)
-}
+var reference = regexp.MustCompile(`^\$(?:\{([A-Za-z_]\w*)(:-([^}]*))?\}|([A-Za-z_]\w*))`)
 
 // scalar returns the text of a scalar and its tag.
 func (r *reader) scalar(key string, n *yaml.Node) (text, tag string, err error) {
@@ -59,11 +57,30 @@ func (r *reader) scalar(key string, n *yaml.Node) (text, tag string, err error) 
 	if n.Kind != yaml.ScalarNode {
 		return "", "", fault(key, "it is %s; want one value", kindName(n))
 	}
+	if word, ok := truth(n); ok {
+		return word, "!!bool", nil
+	}
 	if tag = n.ShortTag(); tag != "!!str" {
 		return n.Value, tag, nil
 	}
 	text, err = r.expand(key, n.Value)
 	return text, tag, err
+}
+
+// truth reads a boolean as "true" or "false". Without quotes yes, no, on and off are booleans,
+// too, as in YAML 1.1, which the Python benchmark reads.
+func truth(n *yaml.Node) (word string, ok bool) {
+	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle | yaml.TaggedStyle
+	if n.Kind != yaml.ScalarNode || n.Style&quoted != 0 && n.ShortTag() != "!!bool" {
+		return "", false
+	}
+	switch n.Value {
+	case "true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON":
+		return "true", true
+	case "false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF":
+		return "false", true
+	}
+	return "", false
 }
 
 // text returns a text; other scalars are refused.
@@ -110,7 +127,7 @@ func (r *reader) integer(key string, n *yaml.Node) (int, error) {
 	)
 	switch tag {
 	case "!!bool":
-		value, ok = pyint.JSON([]byte(strings.ToLower(s)))
+		value, ok = pyint.JSON([]byte(s))
 	case "!!int":
 		long, parseErr := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 0, 64)
 		value, ok = pyint.Text(strconv.FormatInt(long, 10))
@@ -224,11 +241,12 @@ func (r *reader) appendJSON(dst []byte, key string, n *yaml.Node, depth int) ([]
 		}
 		return append(dst, ']'), nil
 	}
+	if word, ok := truth(n); ok {
+		return append(dst, word...), nil
+	}
 	switch n.ShortTag() {
 	case "!!null":
 		return append(dst, "null"...), nil
-	case "!!bool":
-		return append(dst, strings.ToLower(n.Value)...), nil
 	case "!!int", "!!float":
 		number, err := r.number(key, n, false)
 		return append(dst, number...), err

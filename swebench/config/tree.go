@@ -91,12 +91,16 @@ type pair struct {
 // follow returns what a node stands for.
 func (r *reader) follow(n *yaml.Node) (*yaml.Node, error) {
 	if r.nodes++; r.nodes > maxNodes {
-		return nil, fault("", "the aliases of the file unfold to more than %d values", maxNodes)
+		return nil, tooManyNodes()
 	}
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
 	return n, nil
+}
+
+func tooManyNodes() error {
+	return fault("", "the aliases of the file unfold to more than %d values", maxNodes)
 }
 
 // mapping returns the members of a mapping, those of merged mappings ("<<") included.
@@ -131,11 +135,22 @@ func (r *reader) merged(key string, n *yaml.Node, depth int) ([]pair, error) {
 			if err != nil {
 				return nil, err
 			}
+			if r.nodes += len(from); r.nodes > maxNodes {
+				return nil, tooManyNodes()
+			}
 			more = append(more, from...)
 		}
 	}
+	if len(more) == 0 {
+		return own, nil
+	}
+	seen := make(map[string]bool, len(own))
+	for _, p := range own {
+		seen[p.name] = true
+	}
 	for _, p := range more {
-		if find(own, p.name) == nil {
+		if !seen[p.name] {
+			seen[p.name] = true
 			own = append(own, p)
 		}
 	}

@@ -3,6 +3,9 @@ package scorer_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -80,4 +83,42 @@ func TestInterruptDuringDownload(t *testing.T) {
 		require.Zero(t, r.cancels())
 		synctest.Wait()
 	})
+}
+
+// Whatever a service answers, neither the key, nor the credentials of the endpoint's URL, nor a
+// piece of them is in an error, an entry, a log line or a file.
+func TestHostileAnswersShowNoSecret(t *testing.T) {
+	t.Parallel()
+	const key = "endpoint-key-0123456789"
+	echo := "bad " + key + " http://u:pass-0123456789@endpoint/v1 " + `{\"k\":\"` + key + `\"} `
+	for name, s := range map[string]*pyService{
+		"submit":   {submit: fail(400, echo)},
+		"cut":      {submit: fail(500, strings.Repeat(" ", 64<<10-9)+key)},
+		"short":    {submit: shortened(500, "bad endpoint-key-01234")},
+		"poll":     {poll: fail(403, echo), cancel: fail(500, echo)},
+		"failed":   {statuses: []string{status("failed", "error", `"`+echo+`"`, "message", `"`+echo+`"`)}},
+		"counters": {statuses: []string{status("succeeded", "result", `{"submitted_instances":"`+key+`"}`)}},
+		"names":    {statuses: []string{status("succeeded", "result", `{"submitted_instances":3,"resolved_instances":1,"`+key+`":{"`+key+`":"`+echo+`"}}`)}},
+		"artifact": {statuses: []string{status("succeeded", "artifacts", `{"`+key+`":"x","preds.json":"/v1/runs/`+runID+`/artifacts/preds.json"}`)}, artifact: fail(403, echo)},
+	} {
+		r := newRig(t, s)
+		r.cfg.Request.EndpointURLs = []string{"http://u:pass-0123456789@endpoint/v1"}
+		e := r.score(t)
+		all := fmt.Sprintf("%+v", e.Reasons) + strings.Join(r.log.with(""), "")
+		for _, file := range r.files(t) {
+			all += r.file(t, strings.Split(strings.Replace(file, "ID", runID, 1), "/")...)
+		}
+		require.NotContains(t, all, "endpoint-key", name)
+		require.NotContains(t, all, "pass-0123", name)
+	}
+}
+
+// shortened announces more than it sends.
+func shortened(code int, text string) func(http.ResponseWriter, *http.Request, int) bool {
+	return func(w http.ResponseWriter, _ *http.Request, _ int) bool {
+		w.Header().Set("Content-Length", strconv.Itoa(len(text)+100))
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, text)
+		return true
+	}
 }

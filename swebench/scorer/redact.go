@@ -126,6 +126,9 @@ func (r redactor) cut(s string) string {
 // excerpt is text for an error or an entry: without secrets, on one line, and short.
 func (r redactor) excerpt(s string) string {
 	const limit = 2000
+	if len(s) > maxDetail {
+		s = r.cut(s[:maxDetail])
+	}
 	s = strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) { // a terminal would obey it
 			return ' '

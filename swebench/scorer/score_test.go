@@ -372,11 +372,13 @@ func TestCase061_Failed(t *testing.T) {
 func TestCase062_FlaggedScore(t *testing.T) {
 	t.Parallel()
 	for result, codes := range map[string][]scorer.Code{
-		`{"submitted_instances":3,"resolved_instances":1,"error_instances":1}`:                                  {scorer.InstanceErrors},
-		`{"submitted_instances":3,"resolved_instances":0,"empty_patch_instances":3}`:                            {scorer.AllPatchesEmpty},
-		`{"submitted_instances":3,"resolved_instances":1,"empty_patch_instances":2}`:                            nil,
-		`{"submitted_instances":2,"resolved_instances":0,"empty_patch_instances":2,"error_instances":"1"}`:      {scorer.PredictionsMissing, scorer.InstanceErrors, scorer.AllPatchesEmpty},
-		`{"submitted_instances":3,"resolved_instances":1,"infra_failure_instances":2,"error_instances":"many"}`: {scorer.InfrastructureFailures},
+		`{"submitted_instances":3,"resolved_instances":1,"error_instances":1}`:                                           {scorer.InstanceErrors},
+		`{"submitted_instances":3,"resolved_instances":0,"empty_patch_instances":3}`:                                     {scorer.AllPatchesEmpty},
+		`{"submitted_instances":3,"resolved_instances":1,"empty_patch_instances":2}`:                                     nil,
+		`{"submitted_instances":2,"resolved_instances":0,"empty_patch_instances":2,"error_instances":"1"}`:               {scorer.PredictionsMissing, scorer.InstanceErrors, scorer.AllPatchesEmpty},
+		`{"submitted_instances":3,"resolved_instances":1,"infra_failure_instances":2,"error_instances":"many"}`:          {scorer.InfrastructureFailures},
+		`{"submitted_instances":3,"resolved_instances":1,"error_ids":["a"],"infra_failure_ids":[],"empty_patch_ids":{}}`: {scorer.InstanceErrors},
+		`{"submitted_instances":3,"resolved_instances":0,"empty_patch_ids":["a","b","c"],"infra_failure_ids":["a"]}`:     {scorer.AllPatchesEmpty, scorer.InfrastructureFailures},
 	} {
 		e := newRig(t, &pyService{statuses: []string{status("succeeded", "result", result)}}).score(t)
 		require.NotNil(t, e.Score)

@@ -42,10 +42,8 @@ func (s *Service) stopRun(r *run) {
 	r.cancelled = true
 	r.cancel()
 	s.mu.Unlock()
-	if first { // so that a restart before the end does not resume it
-		if err := atomicfile.Write(filepath.Join(r.dir, fileCancelled), nil); err != nil {
-			s.cfg.Logger.Warn("a cancel cannot be stored", "run", r.id, "error", r.redact(err.Error()))
-		}
+	if first {
+		s.markCancelled(r)
 	}
 
 	limit := time.NewTimer(cancelWait)
@@ -72,5 +70,13 @@ func (s *Service) stopRun(r *run) {
 			s.finish(r, outcome{state: swebench.StateCancelled})
 			return
 		}
+	}
+}
+
+// markCancelled stores that a cancel was asked for, so that a restart before the run's end
+// does not resume it.
+func (s *Service) markCancelled(r *run) {
+	if err := atomicfile.Write(filepath.Join(r.dir, fileCancelled), nil); err != nil {
+		s.cfg.Logger.Warn("a cancel cannot be stored", "run", r.id, "error", r.redact(err.Error()))
 	}
 }

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,7 +34,17 @@ func (s *Service) load() error {
 	for _, entry := range entries {
 		id := entry.Name()
 		dir := filepath.Join(s.cfg.ArtifactRoot, id)
-		if !entry.IsDir() || !swebench.ValidRunID(id) || !isRunFolder(dir) {
+		if !entry.IsDir() || !swebench.ValidRunID(id) {
+			continue
+		}
+		if neverAccepted(id, dir) {
+			// Its scorer has no answer: it sends the submission again, or gives up.
+			if err := os.RemoveAll(dir); err != nil {
+				s.cfg.Logger.Warn("a half-made submission cannot be removed", "run", id, "error", err)
+			}
+			continue
+		}
+		if !isRunFolder(dir) {
 			continue
 		}
 		ids = append(ids, id)
@@ -60,6 +71,19 @@ func (s *Service) load() error {
 		s.work.Go(func() { s.execute(ctx, r, true) })
 	}
 	return nil
+}
+
+// neverAccepted reports whether the process was killed while it stored the submission:
+// there is no status yet, and nothing else that a run leaves.
+func neverAccepted(id, dir string) bool {
+	if raw, err := hex.DecodeString(id); err != nil || len(raw) != 16 {
+		return false
+	}
+	entries, err := os.ReadDir(dir)
+	return err == nil && !slices.ContainsFunc(entries, func(entry os.DirEntry) bool {
+		name := entry.Name()
+		return name != swebench.FileRequest && name != fileRecord && !atomicfile.IsTemp(name)
+	})
 }
 
 func isRunFolder(dir string) bool {

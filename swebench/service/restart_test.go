@@ -160,8 +160,8 @@ func TestResumeMany(t *testing.T) {
 	require.Equal(t, ids, started)
 }
 
-// A run that was cancelled stays so; one whose submission was never answered, or whose
-// files are broken, is failed and says why; folders that are no runs are left alone.
+// A run that was cancelled stays so; one whose files are broken is failed and says why;
+// folders that are no runs are left alone.
 func TestRestartWithBrokenFolders(t *testing.T) {
 	t.Parallel()
 	g := newGate()
@@ -174,7 +174,10 @@ func TestRestartWithBrokenFolders(t *testing.T) {
 	cancelled := submit()
 	w.cancel(cancelled)
 	broken := map[string]func(dir string){
-		submit(): func(dir string) { require.NoError(t, os.Remove(filepath.Join(dir, swebench.FileStatus))) },
+		submit(): func(dir string) {
+			require.NoError(t, os.Remove(filepath.Join(dir, swebench.FileStatus)))
+			w.write(filepath.Join(dir, swebench.FileAgentLog), "it has run")
+		},
 		submit(): func(dir string) { w.write(filepath.Join(dir, swebench.FileStatus), "{") },
 		submit(): func(dir string) { w.write(filepath.Join(dir, swebench.FileStatus), "null") },
 		submit(): func(dir string) {
@@ -208,6 +211,39 @@ func TestRestartWithBrokenFolders(t *testing.T) {
 	require.Equal(t, 1+len(broken), runs)
 	require.FileExists(t, w.path("other", "file"))
 	require.Equal(t, 202, w.call("POST", "/v1/runs", body("")).StatusCode, "none of them holds a slot")
+}
+
+// Of a submission that was being stored when the service was killed nothing is left: its
+// scorer has no answer, and gets a run when it sends it again.
+func TestCase092_HalfMadeSubmission(t *testing.T) {
+	t.Parallel()
+	for _, gone := range [][]string{
+		{swebench.FileStatus},
+		{swebench.FileStatus, ".service.json"},
+		{swebench.FileStatus, ".service.json", swebench.FileRequest},
+	} {
+		w := start(t, newGate())
+		post := func() swebench.StatusView {
+			req := w.request("POST", "/v1/runs", body(""))
+			req.Header.Set(swebench.IdempotencyHeader, "key")
+			res := w.do(req)
+			require.Equal(t, 202, res.StatusCode, res.body)
+			return parse(t, res.body)
+		}
+		first := post()
+		w.Abandon()
+		for _, name := range gone {
+			require.NoError(t, os.Remove(w.path(first.RunID, name)))
+		}
+		w.write(w.path(first.RunID, ".status.json.123.tmp"), "{")
+		g := newGate()
+		w.open(g)
+		require.NoDirExists(t, w.path(first.RunID))
+		require.Equal(t, 404, w.call("GET", "/v1/runs/"+first.RunID, "").StatusCode)
+		second := post()
+		require.NotEqual(t, first.RunID, second.RunID)
+		require.Equal(t, second.RunID, (<-g.started).RunID)
+	}
 }
 
 const keyed = `"endpoint_api_key":"sk-secret-key"`

@@ -88,6 +88,12 @@ func (s *Service) Close(ctx context.Context) error {
 		}
 	}
 	s.mu.Unlock()
+	for _, r := range ending { // whoever kills this process now has not made it an interruption
+		<-r.accepted
+		if s.find(r.id) == r {
+			s.markCancelled(r)
+		}
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -224,8 +224,9 @@ func TestCase089_FinalizationFails(t *testing.T) {
 func TestCase091_Shutdown(t *testing.T) {
 	t.Parallel()
 	cleaning, clean := make(chan string, 10), make(chan struct{})
+	root := t.TempDir()
 	s, err := service.New(service.Config{
-		ArtifactRoot: t.TempDir(), AuthToken: token, MaxConcurrentRuns: 2, MaxStoredRuns: 1,
+		ArtifactRoot: root, AuthToken: token, MaxConcurrentRuns: 2, MaxStoredRuns: 1,
 		Runner: service.RunnerFunc(func(ctx context.Context, job service.Job) (json.RawMessage, error) {
 			<-ctx.Done()
 			cleaning <- job.RunID
@@ -246,6 +247,10 @@ func TestCase091_Shutdown(t *testing.T) {
 	require.ElementsMatch(t, ids, []string{<-cleaning, <-cleaning})
 	require.Equal(t, 503, w.call("POST", "/v1/runs", body("")).StatusCode)
 	require.Empty(t, closed, "clean-up is awaited")
+	for _, id := range ids {
+		require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(root, id, ".cancelled")); return err == nil }, waitLong, tick,
+			"a restart that does not wait must not resume it")
+	}
 	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, s.Close(short), context.DeadlineExceeded)

@@ -30,8 +30,8 @@ const (
 
 // postRun answers POST /v1/runs.
 func (s *Service) postRun(w http.ResponseWriter, req *http.Request) {
-	if req.ContentLength > swebench.MaxRequestBytes && req.Header.Get("Expect") != "" {
-		tooLong(w)
+	if req.ContentLength > swebench.MaxRequestBytes {
+		tooLong(w, req)
 		return
 	}
 	body, err := io.ReadAll(io.LimitReader(req.Body, swebench.MaxRequestBytes+1))
@@ -40,10 +40,7 @@ func (s *Service) postRun(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	if len(body) > swebench.MaxRequestBytes {
-		if req.Header.Get("Expect") == "" {
-			_, _ = io.CopyN(io.Discard, req.Body, maxDrain)
-		}
-		tooLong(w)
+		tooLong(w, req)
 		return
 	}
 	request, err := swebench.ParseRunRequest(body)
@@ -64,7 +61,7 @@ func (s *Service) postRun(w http.ResponseWriter, req *http.Request) {
 		}
 		keyHash = hash([]byte(key))
 	}
-	r, err := s.submit(request, keyHash) //nolint:contextcheck // a run outlives its submission
+	status, err := s.submit(request, keyHash) //nolint:contextcheck // a run outlives its submission
 	var refused *refusal
 	switch {
 	case errors.As(err, &refused):
@@ -72,13 +69,21 @@ func (s *Service) postRun(w http.ResponseWriter, req *http.Request) {
 	case err != nil:
 		refuse(w, http.StatusInternalServerError, "the run cannot be stored")
 	default:
-		s.answer(w, req, http.StatusAccepted, s.json(r))
+		s.answer(w, req, http.StatusAccepted, status)
 	}
 }
 
-func tooLong(w http.ResponseWriter) {
+// tooLong answers first and then takes what comes: a client that waits gets its answer, and
+// one that sends on is not cut off before it reads.
+func tooLong(w http.ResponseWriter, req *http.Request) {
+	control := http.NewResponseController(w)
+	_ = control.EnableFullDuplex() // where it is not known the answer comes after the body
 	w.Header().Set("Connection", "close")
 	refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has more than %d bytes", swebench.MaxRequestBytes))
+	_ = control.Flush()
+	if req.Header.Get("Expect") == "" {
+		_, _ = io.CopyN(io.Discard, req.Body, maxDrain)
+	}
 }
 
 // keyIn finds the endpoint key in a body that may be anything.
@@ -108,14 +113,14 @@ type refusal struct {
 
 func (e *refusal) Error() string { return e.text }
 
-// submit registers a run, stores it and starts it. A run of the same key is returned
-// instead of a second one.
-func (s *Service) submit(request *swebench.RunRequest, keyHash string) (*run, error) {
+// submit registers a run, stores it and starts it. It returns the run's status from before
+// the start; instead of a second run of the same key that of the first as it is now.
+func (s *Service) submit(request *swebench.RunRequest, keyHash string) (status []byte, err error) {
 	record, stored := s.describe(request, keyHash)
 	s.mu.Lock()
 	if old := s.keys[keyHash]; keyHash != "" && old != nil {
 		s.mu.Unlock()
-		return old, s.again(old, request, record)
+		return s.again(old, request, record)
 	}
 	active := 0
 	for _, r := range s.runs {
@@ -161,12 +166,13 @@ func (s *Service) submit(request *swebench.RunRequest, keyHash string) (*run, er
 	if redact.New(record.key).Weak() {
 		s.cfg.Logger.Warn("the endpoint key has one character: free text, such as logs and errors, cannot be protected from showing it", "run", id)
 	}
+	status = s.json(r)
 	s.enqueue(r)
 	go func() {
 		defer s.work.Done()
 		s.execute(ctx, r, false)
 	}()
-	return r, nil
+	return status, nil
 }
 
 // discard forgets a run whose submission failed.
@@ -183,15 +189,15 @@ func (s *Service) discard(r *run, err error) {
 }
 
 // again answers a submission whose key has started a run already.
-func (s *Service) again(old *run, request *swebench.RunRequest, record record) error {
+func (s *Service) again(old *run, request *swebench.RunRequest, record record) ([]byte, error) {
 	<-old.accepted
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old.refused != nil {
-		return old.refused
+		return nil, old.refused
 	}
 	if stored := record.stored(); old.requestHash != hash(stored) {
-		return &refusal{http.StatusUnprocessableEntity, swebench.IdempotencyHeader + " was used with another request; use a new one"}
+		return nil, &refusal{http.StatusUnprocessableEntity, swebench.IdempotencyHeader + " was used with another request; use a new one"}
 	}
 	if old.waiting && (!old.hasKey || record.note.HasKey) {
 		select {
@@ -199,7 +205,7 @@ func (s *Service) again(old *run, request *swebench.RunRequest, record record) e
 		default: // it has it already
 		}
 	}
-	return nil
+	return old.json(), nil
 }
 
 func newRunID() string {

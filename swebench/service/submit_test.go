@@ -13,6 +13,7 @@ import (
 
 	"github.com/homing-go/homing/swebench"
 	"github.com/homing-go/homing/swebench/service"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -113,6 +114,10 @@ func TestCase074_BodyLimit(t *testing.T) {
 	require.Equal(t, 413, w.do(req).StatusCode)
 	res = w.raw("POST /v1/runs HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer " + token + "\r\nExpect: 100-continue\r\nContent-Length: 5000000\r\n\r\n")
 	require.Equal(t, 413, res.StatusCode, "nobody has to send it first")
+	res = w.raw("POST /v1/runs HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer " + token + "\r\nContent-Length: 5000000\r\n\r\n{")
+	require.Equal(t, 413, res.StatusCode, "nor when it does not ask before")
+	res = w.raw("POST /v1/runs HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer " + token + "\r\nTransfer-Encoding: chunked\r\n\r\n100001\r\n" + strings.Repeat("x", 1<<20+1))
+	require.Equal(t, 413, res.StatusCode, "nor when it does not say how long it is")
 	runs, _ := w.Known()
 	require.Zero(t, runs)
 	exact := body("")
@@ -152,6 +157,42 @@ func TestCase077_Accepted(t *testing.T) {
 		"status": "queued", "phase": "queued", "message": "queued", "finished_at": nil, "error": nil, "result": nil, "artifacts": []any{},
 		"agent_total": 3.0, "agent_completed": 0.0, "eval_total": 0.0, "eval_completed": 0.0,
 	}, got)
+}
+
+// The answer to a submission says queued, however soon the run begins or ends.
+func TestCase077_AcceptedIsQueued(t *testing.T) {
+	t.Parallel()
+	w := start(t, script(t, `{"runs":{"*":{}}}`), func(c *service.Config) { c.MaxConcurrentRuns = 1000 })
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 25 {
+				res, err := http.DefaultTransport.RoundTrip(w.request("POST", "/v1/runs", body("")))
+				if !assert.NoError(t, err) {
+					return
+				}
+				var got swebench.RunStatus
+				assert.NoError(t, json.NewDecoder(res.Body).Decode(&got))
+				assert.NoError(t, res.Body.Close())
+				assert.Equal(t, swebench.StateQueued, got.Status)
+				assert.Equal(t, swebench.PhaseQueued, got.Phase)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Parameters that are nested as deep as JSON may be take no longer than flat ones.
+func TestCase088_DeepParameters(t *testing.T) {
+	t.Parallel()
+	w := start(t, newGate(), func(c *service.Config) { c.MaxConcurrentRuns = 10 })
+	const depth = 9000
+	for _, ends := range [][2]string{{"[", "]"}, {`{"a":`, "}"}} {
+		deep := strings.Repeat(ends[0], depth) + `"` + strings.Repeat("x", 900_000) + `"` + strings.Repeat(ends[1], depth)
+		begin := time.Now()
+		w.submit(body(`"generation_params":{"a":` + deep + `}`))
+		require.Less(t, time.Since(begin), 5*time.Second)
+	}
 }
 
 // An integer beyond 64 bits is stored as it came, half of a surrogate pair is refused or

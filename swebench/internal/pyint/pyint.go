@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/homing-go/homing/internal/rawjson"
 )
@@ -42,10 +43,10 @@ func Float(f float64) (int, bool) {
 	return int(f), true
 }
 
-// Text reads digits, with a sign, single underscores between them and white space around
-// them.
+// Text reads decimal digits of any script, with a sign, single underscores between them and
+// white space around them.
 func Text(s string) (int, bool) {
-	s = strings.TrimSpace(s)
+	s = strings.Map(ascii, strings.TrimSpace(s))
 	number := strings.TrimLeft(s, "+-")
 	if len(s)-len(number) > 1 {
 		return 0, false
@@ -60,4 +61,17 @@ func Text(s string) (int, bool) {
 		return 0, false
 	}
 	return int(n), true
+}
+
+// ascii returns the ASCII digit for one of another script; other characters stay. Unicode keeps
+// the ten digits of a script together, beginning with zero.
+func ascii(r rune) rune {
+	if r < 0x80 || !unicode.IsDigit(r) {
+		return r
+	}
+	zero := r
+	for unicode.IsDigit(zero - 1) {
+		zero--
+	}
+	return '0' + (r-zero)%10
 }

@@ -9,40 +9,52 @@ import (
 
 // JSON returns the valid JSON value without secrets: those in its texts, and whatever
 // stands under a name for which [SecretName] holds, even null. Names keep their text,
-// save long secrets. The rest of the value keeps its bytes.
-func (r *Redactor) JSON(value []byte) []byte { return r.appendJSON(nil, value) }
-
-func (r *Redactor) appendJSON(dst, value []byte) []byte {
-	done := 0
-	switch rawjson.Kind(value) {
-	case '{':
-		for o := rawjson.Members(value); o.Next(); {
-			key := string(o.Key)
-			if name := r.Name(key); name != key {
-				dst = rawjson.AppendQuoted(append(dst, value[done:o.From]...), name)
-				done = o.From + memberName(value[o.From:o.To])
+// save long secrets. The rest of the value keeps its bytes. It is read once, however deep
+// it is nested.
+func (r *Redactor) JSON(value []byte) []byte {
+	var (
+		dst  []byte
+		open []byte // the brackets around the place
+		done int    // what is in dst already
+		name bool   // a member's name is next
+	)
+	replace := func(from, to int, text string) {
+		dst = rawjson.AppendQuoted(append(dst, value[done:from]...), text)
+		done = to
+	}
+	for i := 0; i < len(value); {
+		switch c := value[i]; c {
+		case '{', '[':
+			open, name = append(open, c), c == '{'
+		case '}', ']':
+			open = open[:max(0, len(open)-1)]
+		case ',':
+			name = len(open) > 0 && open[len(open)-1] == '{'
+		case '"':
+			end := i + textLen(value[i:])
+			text := rawjson.Text(value[i:end])
+			if !name {
+				if clean := r.Text(text); clean != text {
+					replace(i, end, clean)
+				}
+				i = end
+				continue
 			}
-			dst = append(dst, value[done:o.To-len(o.Value)]...)
-			done = o.To
+			if clean := r.Name(text); clean != text {
+				replace(i, end, clean)
+			}
+			i, name = valueStart(value, end), false
 			switch {
-			case SecretName(key):
-				dst = rawjson.AppendQuoted(dst, r.orMark())
-			case isCounter(key, o.Value):
-				dst = append(dst, o.Value...)
-			default:
-				dst = r.appendJSON(dst, o.Value)
+			case SecretName(text):
+				to := valueEnd(value, i)
+				replace(i, to, r.orMark())
+				i = to
+			case i < len(value) && value[i] == '"' && isCounter(text, value[i:i+textLen(value[i:])]):
+				i += textLen(value[i:])
 			}
+			continue
 		}
-	case '[':
-		for a := rawjson.Elements(value); a.Next(); {
-			dst = append(dst, value[done:a.To-len(a.Value)]...)
-			dst, done = r.appendJSON(dst, a.Value), a.To
-		}
-	case '"':
-		text := rawjson.Text(value)
-		if clean := r.Text(text); clean != text {
-			return rawjson.AppendQuoted(dst, clean)
-		}
+		i++
 	}
 	return append(dst, value[done:]...)
 }
@@ -55,17 +67,52 @@ func isCounter(key string, value []byte) bool {
 	return strings.HasSuffix(key, "_instances") && len(text) <= digits && strings.Trim(text, "0123456789") == "" && text != ""
 }
 
-// memberName is the length of the quoted name at the start of a member.
-func memberName(member []byte) int {
-	for i := 1; i < len(member); i++ {
-		switch member[i] {
+// textLen is the length of the quoted text at the start of s.
+func textLen(s []byte) int {
+	for i := 1; i < len(s); i++ {
+		switch s[i] {
 		case '\\':
 			i++
 		case '"':
 			return i + 1
 		}
 	}
-	return len(member)
+	return len(s)
+}
+
+// valueStart finds the value of the member whose name ends at i.
+func valueStart(s []byte, i int) int {
+	for i < len(s) && strings.IndexByte(" \t\r\n:", s[i]) >= 0 {
+		i++
+	}
+	return i
+}
+
+// valueEnd finds the end of the value that starts at i.
+func valueEnd(s []byte, i int) int {
+	for depth := 0; i < len(s); {
+		switch s[i] {
+		case '"':
+			if i += textLen(s[i:]); depth == 0 {
+				return i
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth < 0 {
+				return i // of a number in the last member
+			} else if depth == 0 {
+				return i + 1
+			}
+		case ',', ' ', '\t', '\r', '\n':
+			if depth == 0 {
+				return i
+			}
+		}
+		i++
+	}
+	return i
 }
 
 // SecretName reports whether what stands under this name is a secret: token, password,

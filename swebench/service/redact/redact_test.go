@@ -112,6 +112,10 @@ func TestJSON(t *testing.T) {
 	require.True(t, json.Valid([]byte(got)))
 	in = `{"resolved_instances":"123","x":"123","y_instances":"abc123"}`
 	require.Equal(t, `{"resolved_instances":"123","x":"<redacted>","y_instances":"abc<redacted>"}`, string(redact.New("123").JSON([]byte(in))))
+	in = `{"token":12}`
+	require.Equal(t, `{"token":"<redacted>"}`, string(r.JSON([]byte(in))))
+	in = `{"token":[{"a":"]}\\","b":[]} , 1 ],"a":{"secret" : {"x":{}} , "n":-1.5e3,"password":true}, "l":[{"api_key":[]},{}],"b" : "` + longKey + `"}`
+	require.Equal(t, `{"token":"<redacted>","a":{"secret" : "<redacted>" , "n":-1.5e3,"password":"<redacted>"}, "l":[{"api_key":"<redacted>"},{}],"b" : "<redacted>"}`, string(r.JSON([]byte(in))))
 	require.Equal(t, `"no-secret"`, string(r.JSON([]byte(`"no-secret"`))))
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +17,9 @@ import (
 
 // maxNamed is how many instances an error or a warning names.
 const maxNamed = 10
+
+// writeEvery is how often predictions without a delay are written.
+const writeEvery = 50 * time.Millisecond
 
 // A Runner does what its script tells. It is a service.Runner.
 type Runner struct {
@@ -149,16 +151,31 @@ func (w *work) phase(ctx context.Context, name, file, text string, argv []string
 
 // instances goes through the instances in the order of the request. Those that have a
 // prediction already are finished.
-func (w *work) instances(ctx context.Context) error {
-	var err error
+func (w *work) instances(ctx context.Context) (err error) {
 	if w.preds, err = readPredictions(w.job.Path(swebench.DirOutput, swebench.FilePreds)); err != nil {
 		return err
 	}
+	// Instances without a delay are written together: with thousands of them each write
+	// of its own would take minutes.
+	unwritten, written := false, time.Time{}
+	flush := func() error {
+		if !unwritten {
+			return nil
+		}
+		unwritten, written = false, time.Now()
+		return w.preds.write()
+	}
+	defer func() { err = errors.Join(err, flush()) }()
 	for _, id := range w.job.Request.EvaluatedInstanceIDs {
 		if w.preds.has(id) {
 			continue
 		}
 		script := w.entry.Instances[id]
+		if script.Delay > 0 || script.Outcome == Hang || time.Since(written) > writeEvery {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
 		if err := wait(ctx, script.Delay); err != nil {
 			return err
 		}
@@ -171,19 +188,13 @@ func (w *work) instances(ctx context.Context) error {
 			continue
 		}
 		w.preds.add(id, w.job.Request.ModelName, patch)
-		if err := w.preds.write(); err != nil {
-			return err
-		}
+		unwritten = true
 	}
-	extra := 0
 	for id, patch := range w.entry.Predictions {
 		if !w.preds.has(id) {
 			w.preds.add(id, w.job.Request.ModelName, patch)
-			extra++
+			unwritten = true
 		}
-	}
-	if extra > 0 {
-		return w.preds.write()
 	}
 	return nil
 }
@@ -256,9 +267,13 @@ func (w *work) removeContainers(ctx context.Context) {
 }
 
 func without(list, drop []string) []string {
+	dropped := make(map[string]bool, len(drop))
+	for _, s := range drop {
+		dropped[s] = true
+	}
 	var left []string
 	for _, s := range list {
-		if !slices.Contains(drop, s) {
+		if !dropped[s] {
 			left = append(left, s)
 		}
 	}

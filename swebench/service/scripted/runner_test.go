@@ -330,3 +330,35 @@ func TestContainersAreRemoved(t *testing.T) {
 		require.NoError(t, os.Remove(calls))
 	}
 }
+
+// Thousands of instances without a delay take moments, and all of them have a prediction,
+// also when the run is cancelled in the middle.
+func TestManyInstances(t *testing.T) {
+	t.Parallel()
+	ids := make([]string, 10_000)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("django__django-%d", i)
+	}
+	p := newPlay(t, ids...)
+	begin := time.Now()
+	_, err := p.run(t.Context(), `{}`)
+	require.NoError(t, err)
+	require.Less(t, time.Since(begin), 30*time.Second)
+	require.Len(t, p.patches(swebench.FilePreds), len(ids))
+
+	p = newPlay(t, "a", "b", "c", "d")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		_, err := p.run(ctx, `{"instances":{"c":{"delay_s":1000}}}`)
+		done <- err
+	}()
+	require.Eventually(t, func() bool {
+		data, _ := os.ReadFile(p.job.Path(swebench.DirOutput, swebench.FilePreds))
+		return bytes.Contains(data, []byte(`"b"`))
+	}, 5*time.Second, time.Millisecond, "they are there before the one that takes long")
+	cancel()
+	require.ErrorIs(t, <-done, context.Canceled)
+	require.Equal(t, map[string]string{"a": "diff", "b": "diff"}, p.patches(swebench.FilePreds))
+}

@@ -53,11 +53,14 @@ func write(name string, data []byte, sync bool) (err error) {
 func Sweep(dir string) {
 	entries, _ := os.ReadDir(dir) // what is not there needs no sweeping
 	for _, entry := range entries {
-		if name := entry.Name(); strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".tmp") {
+		if name := entry.Name(); IsTemp(name) {
 			_ = os.Remove(filepath.Join(dir, name))
 		}
 	}
 }
+
+// IsTemp reports whether a file of this name is one that is being written.
+func IsTemp(name string) bool { return strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".tmp") }
 
 // Rename moves a finished file to its place and syncs the folder.
 func Rename(from, to string) error {
