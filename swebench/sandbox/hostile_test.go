@@ -1,0 +1,113 @@
+package sandbox_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/homing-go/homing/swebench/sandbox"
+	"github.com/homing-go/homing/swebench/sandbox/sandboxtest"
+	"github.com/stretchr/testify/require"
+)
+
+// containers runs a test on the engines that are here.
+func containers(t *testing.T, test func(t *testing.T, b bed)) {
+	t.Helper()
+	for _, name := range []string{"docker", "podman"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, newBed(t, name))
+		})
+	}
+}
+
+func TestAContainerFullOfProcessesIsCleared(t *testing.T) {
+	t.Parallel()
+	containers(t, func(t *testing.T, b bed) {
+		b.spec.PIDs = 30
+		s := b.start(t)
+		limited, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		out, err := s.Run(limited, sh(`trap '' TERM; bomb() { bomb | bomb & }; bomb 2>/dev/null; while :; do sleep 1; done`))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, -1, out.ExitCode)
+		require.Equal(t, "on\n", run(t, s, "echo on"))
+		// In the background it fills the container after its command has ended.
+		_, err = s.Run(t.Context(), sh(`i=0; while [ $i -lt 40 ]; do (env -i setsid sleep 1000 >/dev/null 2>&1 &) ; i=$((i+1)); done 2>/dev/null; exit 0`))
+		require.NoError(t, err)
+		require.Equal(t, "on\n", run(t, s, "echo on"))
+	})
+}
+
+func TestTheFirstProcessOfAContainerIsOutOfReach(t *testing.T) {
+	t.Parallel()
+	containers(t, func(t *testing.T, b bed) {
+		s := b.start(t)
+		for _, script := range []string{
+			"kill -9 1", "kill 1", "kill -INT 1; kill -HUP 1; kill -QUIT 1", "for p in /proc/[0-9]*; do kill -9 ${p#/proc/}; done", "kill -USR1 1; sleep 5",
+		} {
+			_, err := s.Run(t.Context(), sh(script))
+			require.NoError(t, err, script)
+			require.Equal(t, "on\n", run(t, s, "echo on"), script)
+		}
+	})
+}
+
+func TestMemoryAndFilesAreBounded(t *testing.T) {
+	t.Parallel()
+	beds(t, func(t *testing.T, b bed) {
+		b.spec.MemoryBytes, b.spec.FileBytes = 256<<20, 1<<20
+		s := b.start(t)
+		out, err := s.Run(t.Context(), sh("dd if=/dev/zero of=big bs=1024 count=4096; ls -l big"))
+		require.NoError(t, err)
+		require.Contains(t, string(out.Stdout), "1048576")
+		out, err = s.Run(t.Context(), sh(`dd if=/dev/zero of=/dev/null bs=1G count=1`))
+		require.NoError(t, err)
+		require.NotZero(t, out.ExitCode)
+		require.Equal(t, "on\n", run(t, s, "echo on"))
+	})
+}
+
+func TestALifetimeThatIsOverIsADeadSandbox(t *testing.T) {
+	t.Parallel()
+	containers(t, func(t *testing.T, b bed) {
+		b.spec.Lifetime = 2 * time.Second
+		s := b.start(t)
+		require.Eventually(t, func() bool {
+			_, err := s.Run(t.Context(), sh("sleep 1"))
+			return err != nil
+		}, 30*time.Second, time.Millisecond)
+		_, err := s.Run(t.Context(), sh("echo"))
+		require.ErrorIs(t, err, sandbox.ErrGone)
+		infos, err := b.List(t.Context(), b.spec.Labels)
+		require.NoError(t, err)
+		require.Len(t, infos, 1)
+		require.False(t, infos[0].Running)
+	})
+}
+
+// The file that activates the test environment is read once by bash, also when it runs bash
+// itself, and programs below inherit what it set.
+func TestBashActivatesTheEnvironmentOnce(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"bwrap", "docker", "podman"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sandboxtest.Require(t, name)
+			root := sandboxtest.Root(t)
+			sandboxtest.Add(t, root, "bash")
+			rc := "echo read; x=$(bash -c 'echo below'); export PATH=/opt/env/bin:$PATH ACTIVE=$x\n"
+			require.NoError(t, os.WriteFile(filepath.Join(root, "root/.bashrc"), []byte(rc), 0o644))
+			b := newBedOf(t, name, root)
+			s := b.start(t)
+			res, err := sandbox.Exec(t.Context(), s, sandbox.Command{Shell: `echo "$ACTIVE"; sh -c 'bash -c "echo \$ACTIVE \$PATH"'`, Timeout: time.Minute})
+			require.NoError(t, err)
+			text := string(res.Stdout.Bytes())
+			require.True(t, strings.HasPrefix(text, "read\nbelow\nbelow /opt/env/bin:/"), "%s", text)
+			require.Equal(t, 1, strings.Count(text, "read"))
+		})
+	}
+}

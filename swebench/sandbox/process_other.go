@@ -1,0 +1,33 @@
+//go:build !unix
+
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// Without process groups a command is ended alone.
+
+func ownGroup(*exec.Cmd) {}
+
+func endGroup(pid int) { endProcess(pid) }
+
+func endProcess(pid int) {
+	if p, err := os.FindProcess(pid); err == nil {
+		_ = p.Kill()
+	}
+}
+
+func exitCode(state *os.ProcessState) int { return state.ExitCode() }
+
+func isTooLong(err error) bool {
+	var engine *EngineError
+	return errors.As(err, &engine) && strings.Contains(engine.Stderr, "argument list too long")
+}
+
+func ownedByUs(os.FileInfo) bool { return true }
+
+func freeBytes(string) (int64, error) { return 0, errors.ErrUnsupported }

@@ -1,0 +1,57 @@
+//go:build unix
+
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+)
+
+// ownGroup makes the command the head of a process group.
+func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// endGroup ends a process group.
+func endGroup(pid int) {
+	if pid > 1 {
+		_ = syscall.Kill(-pid, syscall.SIGKILL)
+	}
+}
+
+// endProcess ends one process.
+func endProcess(pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) }
+
+// exitCode is that of the process, as a shell tells it: 128 and the number of the signal.
+func exitCode(state *os.ProcessState) int {
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return state.ExitCode()
+}
+
+// isTooLong tells that the arguments were too long for a process of this machine, or of the
+// engine's.
+func isTooLong(err error) bool {
+	if errors.Is(err, syscall.E2BIG) {
+		return true
+	}
+	var engine *EngineError
+	return errors.As(err, &engine) && strings.Contains(engine.Stderr, "argument list too long")
+}
+
+// ownedByUs tells whether a file belongs to the user of this process.
+func ownedByUs(info os.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return !ok || int(stat.Uid) == os.Geteuid()
+}
+
+// freeBytes is what an ordinary user may still write where the path is.
+func freeBytes(path string) (int64, error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(path, &s); err != nil {
+		return 0, err
+	}
+	return int64(s.Bavail) * int64(s.Bsize), nil //nolint:gosec,unconvert // the types differ between systems; a disk has no 2^63 bytes
+}

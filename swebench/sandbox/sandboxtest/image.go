@@ -1,0 +1,67 @@
+package sandboxtest
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// applets are the programs of a root folder that Root makes.
+var applets = strings.Fields(`sh cat mkdir chmod mv rm sleep ls yes head tail env setsid mktemp ps true false
+	dd od tr wc grep sed find sort touch cp ln id test stat`)
+
+// Root makes a root folder of 2 MB: a static busybox as shell and tools, and /testbed. It is
+// removed with the test. It skips where busybox is missing.
+func Root(t testing.TB) string {
+	t.Helper()
+	Require(t, "busybox")
+	root := t.TempDir()
+	for _, dir := range []string{"bin", "tmp", "root", "etc", "proc", "dev", "testbed"} {
+		check(t, os.Mkdir(filepath.Join(root, dir), 0o755)) //nolint:gosec // of a system
+	}
+	program, err := exec.LookPath("busybox")
+	check(t, err)
+	content, err := os.ReadFile(program) //nolint:gosec // of a test
+	check(t, err)
+	check(t, os.WriteFile(filepath.Join(root, "bin/busybox"), content, 0o755)) //nolint:gosec // a program
+	for _, name := range applets {
+		check(t, os.Symlink("busybox", filepath.Join(root, "bin", name)))
+	}
+	return root
+}
+
+// Image makes an image of a root folder with an engine's client, docker or podman, without a
+// registry, and returns its name. It is removed with the test.
+func Image(t testing.TB, client, root string) string {
+	t.Helper()
+	name := "localhost/homing-test-" + strings.ToLower(rand.Text()) + ":1"
+	pack := exec.CommandContext(t.Context(), "tar", "-C", root, "--numeric-owner", "-c", ".") //nolint:gosec // of a test
+	load := exec.CommandContext(t.Context(), client, "import", "-", name)                     //nolint:gosec // of a test
+	var err error
+	load.Stdin, err = pack.StdoutPipe()
+	check(t, err)
+	check(t, pack.Start())
+	out, err := load.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s import: %v: %s", client, err, out)
+	}
+	check(t, pack.Wait())
+	t.Cleanup(func() {
+		out, err := exec.CommandContext(context.WithoutCancel(t.Context()), client, "rmi", "--force", name).CombinedOutput() //nolint:gosec // of a test
+		if err != nil {
+			t.Errorf("%s rmi: %v: %s", client, err, out)
+		}
+	})
+	return name
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
