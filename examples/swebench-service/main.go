@@ -14,12 +14,11 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
+	"github.com/homing-go/homing/swebench/runner"
 	"github.com/homing-go/homing/swebench/service"
-	"github.com/homing-go/homing/swebench/service/scripted"
 )
 
 func main() {
@@ -44,7 +43,11 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 	resume := flags.Bool("resume", true, "resume runs that a restart has interrupted; else they are reported as failed")
 	keyEnv := flags.String("endpoint-api-key-env", "", "environment variable that has the endpoint key of interrupted runs")
 	keyWait := flags.Float64("endpoint-key-wait-s", 3600, "how long an interrupted run waits for its endpoint key, in seconds")
-	runner := flags.String("runner", "", "what does the work: scripted=FILE plays the script in FILE")
+	var choice runner.Choice
+	flags.StringVar(&choice.Runner, "runner", "", "what does the work, if not agents: scripted=FILE plays the script in FILE")
+	flags.StringVar(&choice.Dataset, "dataset", "", "file or folder with the rows, or HUB/datasets/OWNER/NAME; {subset} and {split} stand for a run's own")
+	flags.StringVar(&choice.Sandbox, "sandbox", "docker", runner.SandboxNames)
+	flags.StringVar(&choice.Harness, "harness", "official", runner.HarnessNames)
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
 	} else if err != nil {
@@ -55,7 +58,6 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 		return code
 	}
 	const longest = 1e9 // seconds
-	file, scripting := strings.CutPrefix(*runner, "scripted=")
 	switch {
 	case flags.NArg() > 0:
 		return refuse(2, fmt.Errorf("unexpected argument %q; see -h", flags.Arg(0)))
@@ -69,15 +71,13 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 		return refuse(2, fmt.Errorf("-auth-token-env: %s is empty, or there is -auth-token too", *tokenEnv))
 	case *keyEnv != "" && os.Getenv(*keyEnv) == "":
 		return refuse(2, fmt.Errorf("-endpoint-api-key-env: %s is empty", *keyEnv))
-	case !scripting:
-		return refuse(2, fmt.Errorf("-runner is %q, want scripted=FILE", *runner))
-	}
-	script, err := scripted.Read(file)
-	if err != nil {
-		return refuse(1, err)
 	}
 	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-	cfg.Runner = &scripted.Runner{Script: script, Timeout: seconds(*timeout), Hide: []string{*tokenEnv, *keyEnv}}
+	choice.Timeout, choice.Hide = seconds(*timeout), []string{*tokenEnv, *keyEnv}
+	var err error
+	if cfg.Runner, err = choice.Open(); err != nil {
+		return refuse(runner.ExitCode(err), err)
+	}
 	cfg.AuthToken = cmp.Or(os.Getenv(*tokenEnv), cfg.AuthToken)
 	cfg.NoResume, cfg.EndpointAPIKey, cfg.EndpointKeyWait = !*resume, os.Getenv(*keyEnv), seconds(*keyWait)
 	if err := cfg.Validate(); err != nil {

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/homing-go/homing/routing/routingtest"
+	"github.com/homing-go/homing/swebench/runner/runnertest"
+	"github.com/homing-go/homing/swebench/sandbox/sandboxtest"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// asCommand makes the test binary be the command.
+const asCommand = "HOMING_TEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main()
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// need skips a test without its programs, or fails it where they are required.
+func need(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err == nil {
+			continue
+		}
+		for required := range strings.SplitSeq(os.Getenv("HOMING_REQUIRE"), ",") {
+			require.NotEqual(t, program, strings.TrimSpace(required), "HOMING_REQUIRE demands %s", program)
+		}
+		t.Skipf("%s is missing", program)
+	}
+}
+
+// A world is a dataset and a scripted model behind a router with three backends.
+type world struct {
+	*testing.T
+	set     runnertest.Set
+	cluster *routingtest.Cluster
+	dir     string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	need(t, "git", "bash")
+	tasks := runnertest.Tasks()
+	dir := t.TempDir()
+	set, err := runnertest.Write(filepath.Join(dir, "data"), tasks...)
+	require.NoError(t, err)
+	cluster, err := routingtest.NewCluster(routingtest.ClusterConfig{
+		Backends: 3, Backend: routingtest.BackendConfig{Reply: runnertest.Model(tasks...), Record: 1000},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, cluster.Close()) })
+	return &world{T: t, set: set, cluster: cluster, dir: dir}
+}
+
+// result is the JSON of the command.
+type result struct {
+	Score                          *float64
+	Complete                       bool
+	Evaluated, Resolved, Submitted int
+	Reasons                        []struct{ Code, Text string }
+	Statuses                       map[string][]string `json:"exit_statuses"`
+	Routing                        struct{ Requests, Sessions, Mismatches, Unknown int }
+}
+
+// command runs the command in a process of its own.
+func (w *world) command(args ...string) *exec.Cmd {
+	w.Helper()
+	cmd := exec.Command(os.Args[0], append([]string{"-dataset", w.set.Dataset, "-base-url", w.cluster.URL(), "-model", "qwen/tiny", "-json"}, args...)...)
+	cmd.Env = append(os.Environ(), asCommand+"=1", "XDG_CACHE_HOME="+filepath.Join(w.dir, "cache"))
+	return cmd
+}
+
+func (w *world) run(code int, args ...string) (result, string) {
+	w.Helper()
+	cmd := w.command(args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	_ = cmd.Run()
+	require.Equal(w, code, cmd.ProcessState.ExitCode(), "%s\n%s", stdout.String(), stderr.String())
+	var res result
+	if stdout.Len() > 0 {
+		require.NoError(w, json.Unmarshal(stdout.Bytes(), &res), stdout.String())
+	}
+	return res, stderr.String()
+}
+
+// From a dataset to a score: the score is the expected one, and each instance is one session
+// on one backend.
+func TestDatasetToScore(t *testing.T) {
+	t.Parallel()
+	for _, template := range []string{"default", "qwen_tools"} {
+		t.Run(template, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			out := filepath.Join(w.dir, "out")
+			res, log := w.run(0, "-sandbox", "local", "-template", template, "-workers", "3", "-out", out)
+			require.NotNil(t, res.Score, log)
+			require.InDelta(t, 4.0/6, *res.Score, 1e-9, log)
+			require.True(t, res.Complete)
+			require.Equal(t, []int{6, 6, 4}, []int{res.Evaluated, res.Submitted, res.Resolved})
+			require.Empty(t, res.Reasons)
+			require.Equal(t, 6*runnertest.Turns, res.Routing.Requests)
+			require.Equal(t, 6, res.Routing.Sessions)
+			require.Zero(t, res.Routing.Mismatches+res.Routing.Unknown)
+		})
+	}
+}
+
+// The same with isolation: no container, image or process of a run is left.
+func TestOtherSandboxes(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"docker", "podman", "bwrap"} {
+		t.Run(name, func(t *testing.T) {
+			if !strings.Contains(","+os.Getenv("HOMING_REQUIRE")+",", ","+name+",") {
+				t.Skipf("HOMING_REQUIRE does not name %s: no minute is spent on a root folder of Debian", name)
+			}
+			sandboxtest.Require(t, name, "tar")
+			w := newWorld(t)
+			root := sandboxtest.Debian(t, "git", "python3")
+			sandbox := "bwrap=" + root
+			if name != "bwrap" {
+				sandbox = name
+				w.image(sandboxtest.Image(t, name, root))
+			}
+			for _, template := range []string{"default", "qwen_tools"} {
+				res, log := w.run(0, "-sandbox", sandbox, "-template", template, "-workers", "3", "-out", filepath.Join(w.dir, template))
+				require.NotNil(t, res.Score, log)
+				require.InDelta(t, 4.0/6, *res.Score, 1e-9, log)
+				require.True(t, res.Complete)
+				require.Zero(t, res.Routing.Mismatches)
+				require.Equal(t, 6, res.Routing.Sessions)
+			}
+			if name != "bwrap" {
+				left, err := exec.CommandContext(t.Context(), name, "ps", "-a", "--format", "{{.Labels}}").Output()
+				require.NoError(t, err)
+				require.NotContains(t, string(left), w.dir)
+			}
+		})
+	}
+}
+
+// image puts an image into all rows.
+func (w *world) image(name string) {
+	w.Helper()
+	data, err := os.ReadFile(w.set.Dataset)
+	require.NoError(w, err)
+	var rows bytes.Buffer
+	for line := range bytes.Lines(data) {
+		var row map[string]any
+		require.NoError(w, json.Unmarshal(line, &row))
+		row["image_name"] = name
+		require.NoError(w, json.NewEncoder(&rows).Encode(row))
+	}
+	require.NoError(w, os.WriteFile(w.set.Dataset, rows.Bytes(), 0o600))
+}
+
+// Bad usage is 2, an incomplete score 1, and the reason is said.
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	file := filepath.Join(w.dir, "template.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("agent: {step_limit: 1}\n"), 0o600))
+	bare := filepath.Join(w.dir, "bare.jsonl")
+	require.NoError(t, os.WriteFile(bare, []byte(`{"instance_id":"a","problem_statement":"p"}`), 0o600))
+	local := []string{"-sandbox", "local", "-slice", ":2", "-workers", "2"}
+	for _, c := range []struct {
+		code int
+		says string
+		args []string
+	}{
+		{2, "-nonsense", []string{"-nonsense"}},
+		{2, "unexpected argument", append(local, "x")},
+		{2, "want at least 1", append(local, "-workers", "0")},
+		{2, "there is no file", append(local, "-dataset", w.dir+"/none")},
+		{2, "want local, docker", append(local, "-sandbox", "vm")},
+		{2, "want native, official or none", append(local, "-harness", "mine")},
+		{2, "which 1 rows do not have; use official: a", append(local, "-dataset", bare)},
+		{2, "a shard needs the name", append(local, "-shard", "1/2")},
+		{2, "want i/n", append(local, "-shard", "1")},
+		{2, "NO_SUCH_VARIABLE is empty", append(local, "-api-key-env", "NO_SUCH_VARIABLE")},
+		{2, "template", append(local, "-template", "none.yaml")},
+		{2, "merges with no file", append(local, "-template", "default", "-template", file)},
+		{2, "BaseURL", append(local, "-base-url", "nowhere")},
+		{2, "Authorization", append(local, "-header", "Authorization")},
+		{2, "preset", append(local, "-preset", "nobody")},
+		{2, "header names too", append(local, "-preset", "generic", "-header", "X-A")},
+		{1, "nothing_graded", append(local, "-template", file, "-out", filepath.Join(w.dir, "empty"))},
+		{1, "infra_failures", append(local, "-base-url", "http://127.0.0.1:1/v1", "-out", filepath.Join(w.dir, "down"))},
+	} {
+		cmd := w.command(c.args...)
+		cmd.Env = append(cmd.Env, "SLURM_JOB_ID=", "SLURM_ARRAY_JOB_ID=", "LSB_JOBID=")
+		text, _ := cmd.CombinedOutput()
+		require.Equal(t, c.code, cmd.ProcessState.ExitCode(), "%v: %s", c.args, text)
+		require.Contains(t, string(text), c.says)
+	}
+	res, log := w.run(0, append(local, "-header", "", "-harness", "none", "-out", filepath.Join(w.dir, "none"))...)
+	require.Nil(t, res.Score, log)
+	require.Equal(t, 2, res.Submitted)
+	for _, b := range w.cluster.Backends() {
+		for _, r := range b.Records() {
+			if r.Header.Get("X-Session-ID") == "" {
+				return
+			}
+		}
+	}
+	require.Fail(t, "-header '' sends no header")
+}

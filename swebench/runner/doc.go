@@ -1,0 +1,31 @@
+// Package runner runs an agent on the instances of a SWE-bench dataset and has the patches
+// graded: from rows to a score.
+//
+//	result, err := runner.Run(ctx, runner.Config{
+//		Rows: rows, Dir: "out", Model: "qwen3-coder", NewClient: endpoint.NewClient,
+//		Runtime: runtime, Template: agent.QwenTools(), Evaluator: harness.Native{Runtime: runtime},
+//	})
+//
+// Each execution of a trajectory has a client and a session of its own, derived from the
+// run's name, the instance and the number of the attempt. A resumed trajectory keeps it, and
+// one that is executed anew gets another.
+//
+// # The folder
+//
+// Dir is what the Python agent calls its output: preds.json, exit_statuses_<time>.yaml, and
+// <id>/<id>.traj.json. Beside the trajectory is its journal, a line a step, each on disk
+// before the next step begins, and state.json. run.json keeps the run's name. Files are
+// replaced as a whole, so that what reads them never sees a half.
+//
+// A run that was interrupted, by a kill -9 too, goes on when it is run again with its folder:
+// finished instances stay, trajectories that were under way continue with their last finished
+// step if their sandbox is still there, and start anew under another session if not.
+//
+// # Failures
+//
+// What is not the model's fault is no result: an endpoint that is down, an image that is
+// missing, a sandbox that is lost. Such an instance gets no prediction, the score is
+// incomplete and says why, and the next run with the folder executes it anew. Within a run an
+// instance is tried again only where a [sandbox.StartError] proves that its commands never
+// began.
+package runner

@@ -1,0 +1,149 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/homing-go/homing/model"
+	"github.com/homing-go/homing/routing"
+	"github.com/homing-go/homing/swebench"
+	"github.com/homing-go/homing/swebench/agent"
+	"github.com/homing-go/homing/swebench/dataset"
+)
+
+// A Setup is a run in the words of a command line.
+type Setup struct {
+	// Dataset is for [ParseSource]; Split, Filter and Slice are those of [dataset.Source].
+	Dataset, Split, Filter, Slice string
+	BaseURL, Model                string
+	// APIKeyEnv names the environment variable that has the endpoint's key; "" means none.
+	APIKeyEnv string
+	// Headers are the names under which sessions travel: nil means X-Session-ID, one that is
+	// empty means none. Preset names a carrier instead.
+	Headers []string
+	Preset  string
+	// Templates are for [LoadTemplate], Sandbox and Harness one of SandboxNames and HarnessNames.
+	Templates        []string
+	Sandbox, Harness string
+	Workers          int
+	// Run, Shard and Out are Run, Shard and Dir of [Config]. In a scheduler's job a part of a
+	// run needs no name.
+	Run, Shard, Out string
+	Retry           model.Retry
+	Logger          *slog.Logger
+}
+
+// Open makes the configuration of the run and the endpoint of its clients. It reads the
+// dataset and starts nothing. Close the endpoint's connections when the run has ended. An
+// error for which [IsUsage] holds is about what was asked for.
+func (s Setup) Open(ctx context.Context) (Config, *Endpoint, error) {
+	fail := func(err error) (Config, *Endpoint, error) { return Config{}, nil, err }
+	headers, err := s.headers()
+	if err != nil {
+		return fail(err)
+	}
+	shard, err := ParseShard(s.Shard)
+	if err != nil {
+		return fail(err)
+	}
+	if shard.Of > 1 && s.Run == "" {
+		s.Run = SchedulerRun(os.Getenv)
+	}
+	if shard.Of > 1 && s.Run == "" {
+		return fail(&ConfigError{Field: "run", Reason: "a shard needs the name of the run that it is a part of, the same for all its parts"})
+	}
+	key := os.Getenv(s.APIKeyEnv)
+	if s.APIKeyEnv != "" && key == "" {
+		return fail(&ConfigError{Field: "api-key-env", Reason: fmt.Sprintf("the environment variable %s is empty", s.APIKeyEnv)})
+	}
+	template, err := LoadTemplate(s.Templates...)
+	if err != nil {
+		return fail(err)
+	}
+	endpoint := &Endpoint{
+		BaseURL: s.BaseURL, Model: s.Model, APIKey: key, Headers: headers, Preset: s.Preset, Template: template,
+		Retry: s.Retry, Audit: new(routing.Audit), Logger: s.Logger,
+	}
+	if err := endpoint.Check(); err != nil {
+		return fail(err)
+	}
+	if s.Out == "" {
+		return fail(&ConfigError{Field: "out", Reason: "it is empty; name the output folder"})
+	}
+	source, err := s.source()
+	if err != nil {
+		return fail(err)
+	}
+	w, err := Place{Name: s.Sandbox, Base: SourceBase(source)}.Open(s.Out)
+	if err != nil {
+		return fail(err)
+	}
+	evaluator, err := NewEvaluator(s.Harness, w, 0, s.APIKeyEnv)
+	if err != nil {
+		return fail(err)
+	}
+	names, err := NamesFolder()
+	if err != nil && s.Run != "" && s.Logger != nil {
+		s.Logger.Warn("the name of the run is not remembered", "error", err)
+	}
+	rows, err := dataset.Load(ctx, source)
+	if err == nil {
+		err = gradable(s.Harness, rows)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return Config{
+		Rows: rows, Dir: s.Out, Model: s.Model, NewClient: endpoint.NewClient, Headers: endpoint.Names(), Audit: endpoint.Audit,
+		Template: template, Runtime: w, Spec: w.Spec, Evaluator: evaluator, Run: s.Run, Shard: shard, Names: names, Workers: s.Workers,
+		Logger: s.Logger,
+	}, endpoint, nil
+}
+
+// headers checks the names.
+func (s Setup) headers() ([]string, error) {
+	if len(s.Headers) == 1 && s.Headers[0] == "" {
+		return []string{}, nil
+	}
+	return swebench.HeaderNames(s.Headers)
+}
+
+func (s Setup) source() (dataset.Source, error) {
+	source, err := ParseSource(s.Dataset)
+	if err != nil {
+		return source, err
+	}
+	source.Split, source.Filter, source.Slice = s.Split, s.Filter, s.Slice
+	if source.Path != "" && !strings.Contains(source.Path, "{") {
+		if _, err := os.Stat(source.Path); errors.Is(err, fs.ErrNotExist) {
+			return source, &ConfigError{Field: "dataset", Reason: fmt.Sprintf("there is no file or folder %q", source.Path)}
+		}
+	}
+	return source, nil
+}
+
+// IsUsage reports whether an error is about what was asked for: nothing was started.
+func IsUsage(err error) bool {
+	var own *ConfigError
+	var template *agent.ConfigError
+	var client *model.ConfigError
+	var header *routing.HeaderError
+	return errors.As(err, &own) || errors.As(err, &template) || errors.As(err, &client) || errors.As(err, &header)
+}
+
+// ExitCode is what a command exits with for an error: 2 for one about what was asked for, 1
+// for others, 0 for nil.
+func ExitCode(err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case IsUsage(err):
+		return 2
+	}
+	return 1
+}
