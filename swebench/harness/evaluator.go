@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/homing-go/homing/swebench/dataset"
-	"github.com/homing-go/homing/swebench/service/redact"
+	"github.com/homing-go/homing/swebench/redact"
 )
 
 // maxNamed is how many instances an error names.

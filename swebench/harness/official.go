@@ -14,7 +14,7 @@ import (
 
 	"github.com/homing-go/homing/swebench"
 	"github.com/homing-go/homing/swebench/dataset"
-	"github.com/homing-go/homing/swebench/service/phase"
+	"github.com/homing-go/homing/swebench/phase"
 )
 
 // Official grades with the Python harness of SWE-bench, version 4 or 5, as a child process

@@ -16,8 +16,8 @@ import (
 	"github.com/homing-go/homing/swebench/agent"
 	"github.com/homing-go/homing/swebench/dataset"
 	"github.com/homing-go/homing/swebench/harness"
+	"github.com/homing-go/homing/swebench/redact"
 	"github.com/homing-go/homing/swebench/sandbox"
-	"github.com/homing-go/homing/swebench/service/redact"
 )
 
 // Config says what is run. Rows, Dir, Model, NewClient and Runtime are required, and what

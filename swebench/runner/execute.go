@@ -14,8 +14,8 @@ import (
 	"github.com/homing-go/homing/swebench/agent"
 	"github.com/homing-go/homing/swebench/dataset"
 	"github.com/homing-go/homing/swebench/harness"
+	"github.com/homing-go/homing/swebench/phase"
 	"github.com/homing-go/homing/swebench/sandbox"
-	"github.com/homing-go/homing/swebench/service/phase"
 )
 
 const (

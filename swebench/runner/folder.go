@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/homing-go/homing/swebench/service/phase"
+	"github.com/homing-go/homing/swebench/phase"
 )
 
 // The files of the output folder that are the runner's own.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/homing-go/homing/swebench"
+	"github.com/homing-go/homing/swebench/phase"
 	"github.com/homing-go/homing/swebench/service"
-	"github.com/homing-go/homing/swebench/service/phase"
 )
 
 // A jobLog is the two logs of a service's run: what happened to the instances, without

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 
 	"github.com/homing-go/homing/swebench"
+	"github.com/homing-go/homing/swebench/phase"
 	"github.com/homing-go/homing/swebench/sandbox"
 	"github.com/homing-go/homing/swebench/service"
-	"github.com/homing-go/homing/swebench/service/phase"
 )
 
 // sweepOver removes the sandboxes of runs that are over, in the service of the job: a process

@@ -14,8 +14,8 @@ import (
 	"github.com/homing-go/homing/routing"
 	"github.com/homing-go/homing/swebench"
 	"github.com/homing-go/homing/swebench/dataset"
+	"github.com/homing-go/homing/swebench/phase"
 	"github.com/homing-go/homing/swebench/service"
-	"github.com/homing-go/homing/swebench/service/phase"
 )
 
 // A Jobs is a [service.Runner] that does the work of [Run] in this process: the agents and the

@@ -16,11 +16,11 @@ import (
 	"github.com/homing-go/homing/routing/routingtest"
 	"github.com/homing-go/homing/swebench"
 	"github.com/homing-go/homing/swebench/dataset"
+	"github.com/homing-go/homing/swebench/phase"
 	"github.com/homing-go/homing/swebench/runner"
 	"github.com/homing-go/homing/swebench/runner/runnertest"
 	"github.com/homing-go/homing/swebench/sandbox"
 	"github.com/homing-go/homing/swebench/service"
-	"github.com/homing-go/homing/swebench/service/phase"
 	"github.com/stretchr/testify/require"
 )
 

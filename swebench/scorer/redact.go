@@ -10,7 +10,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/homing-go/homing/internal/rawjson"
-	"github.com/homing-go/homing/swebench/service/redact"
+	"github.com/homing-go/homing/swebench/redact"
 )
 
 // A redactor takes secrets out of what a service sent, and what looks like a credential.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/homing-go/homing/swebench"
-	"github.com/homing-go/homing/swebench/service/internal/atomicfile"
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
 )
 
 // writeWait is how long a client may take to read the next piece of a download.

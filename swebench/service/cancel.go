@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/homing-go/homing/swebench"
-	"github.com/homing-go/homing/swebench/service/internal/atomicfile"
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
 )
 
 // How long the answer to a cancel waits: for child processes, which have 10 s until

@@ -11,7 +11,7 @@ import (
 
 	"github.com/homing-go/homing/internal/rawjson"
 	"github.com/homing-go/homing/swebench"
-	"github.com/homing-go/homing/swebench/service/internal/atomicfile"
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
 	"go.yaml.in/yaml/v3"
 )
 

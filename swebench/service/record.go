@@ -10,8 +10,8 @@ import (
 
 	"github.com/homing-go/homing/internal/rawjson"
 	"github.com/homing-go/homing/swebench"
-	"github.com/homing-go/homing/swebench/service/internal/atomicfile"
-	"github.com/homing-go/homing/swebench/service/redact"
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
+	"github.com/homing-go/homing/swebench/redact"
 )
 
 // fileRecord is what the service itself has to know of a run after a restart.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/homing-go/homing/internal/rawjson"
 	"github.com/homing-go/homing/swebench"
-	"github.com/homing-go/homing/swebench/service/internal/atomicfile"
-	"github.com/homing-go/homing/swebench/service/phase"
-	"github.com/homing-go/homing/swebench/service/redact"
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
+	"github.com/homing-go/homing/swebench/phase"
+	"github.com/homing-go/homing/swebench/redact"
 )
 
 // fileChildren exists while a run has, or an interrupted run had, child processes.

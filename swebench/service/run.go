@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/homing-go/homing/swebench"
-	"github.com/homing-go/homing/swebench/service/internal/atomicfile"
-	"github.com/homing-go/homing/swebench/service/redact"
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
+	"github.com/homing-go/homing/swebench/redact"
 )
 
 // A run is one run of this process or of an earlier one. What is below "guarded" belongs

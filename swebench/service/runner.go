@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/homing-go/homing/swebench"
-	"github.com/homing-go/homing/swebench/service/phase"
-	"github.com/homing-go/homing/swebench/service/redact"
+	"github.com/homing-go/homing/swebench/phase"
+	"github.com/homing-go/homing/swebench/redact"
 )
 
 // A Runner does the work of runs; it is called for several at a time.

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/homing-go/homing/swebench"
-	"github.com/homing-go/homing/swebench/service/redact"
+	"github.com/homing-go/homing/swebench/redact"
 )
 
 // A Service answers the requests of scorers and manages their runs. It is safe for

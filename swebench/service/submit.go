@@ -15,7 +15,7 @@ import (
 
 	"github.com/homing-go/homing/internal/rawjson"
 	"github.com/homing-go/homing/swebench"
-	"github.com/homing-go/homing/swebench/service/redact"
+	"github.com/homing-go/homing/swebench/redact"
 )
 
 // maxDrain is how much of a body that is too long is read, so that the client gets to

@@ -9,7 +9,7 @@ import (
 
 	"github.com/homing-go/homing/internal/rawjson"
 	"github.com/homing-go/homing/swebench"
-	"github.com/homing-go/homing/swebench/service/internal/atomicfile"
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
 )
 
 const maxPreds = 256 << 20

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/homing-go/homing/swebench"
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
+	"github.com/homing-go/homing/swebench/phase"
 	"github.com/homing-go/homing/swebench/service"
-	"github.com/homing-go/homing/swebench/service/internal/atomicfile"
-	"github.com/homing-go/homing/swebench/service/phase"
 )
 
 // maxNamed is how many instances an error or a warning names.

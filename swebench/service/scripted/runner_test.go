@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/homing-go/homing/swebench"
+	"github.com/homing-go/homing/swebench/phase"
+	"github.com/homing-go/homing/swebench/redact"
 	"github.com/homing-go/homing/swebench/service"
-	"github.com/homing-go/homing/swebench/service/phase"
-	"github.com/homing-go/homing/swebench/service/redact"
 	"github.com/homing-go/homing/swebench/service/scripted"
 	"github.com/stretchr/testify/require"
 )

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/homing-go/homing/internal/rawjson"
-	"github.com/homing-go/homing/swebench/service/internal/atomicfile"
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
 )
 
 // maxScript is how long a script may be.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/homing-go/homing/swebench/service/internal/atomicfile"
-	"github.com/homing-go/homing/swebench/service/redact"
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
+	"github.com/homing-go/homing/swebench/redact"
 )
 
 // Limits of a log: what the file holds, and what an error shows of its end.

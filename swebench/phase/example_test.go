@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/homing-go/homing/swebench/service/phase"
-	"github.com/homing-go/homing/swebench/service/redact"
+	"github.com/homing-go/homing/swebench/phase"
+	"github.com/homing-go/homing/swebench/redact"
 )
 
 func Example() {

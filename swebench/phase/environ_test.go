@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/homing-go/homing/swebench/service/phase"
+	"github.com/homing-go/homing/swebench/phase"
 	"github.com/stretchr/testify/require"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/homing-go/homing/swebench/service/redact"
+	"github.com/homing-go/homing/swebench/redact"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/homing-go/homing/swebench/service/phase"
-	"github.com/homing-go/homing/swebench/service/redact"
+	"github.com/homing-go/homing/swebench/phase"
+	"github.com/homing-go/homing/swebench/redact"
 	"github.com/stretchr/testify/require"
 )
 

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/homing-go/homing/swebench/service/internal/atomicfile"
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
