@@ -6,6 +6,9 @@
 //		Runtime: runtime, Template: agent.QwenTools(), Evaluator: harness.Native{Runtime: runtime},
 //	})
 //
+// As a command: examples/swebench-run. The README has a guide from two replicas behind nginx
+// to a score.
+//
 // Each execution of a trajectory has a client and a session of its own, derived from the
 // run's name, the instance and the number of the attempt. A resumed trajectory keeps it, and
 // one that is executed anew gets another.
