@@ -108,7 +108,10 @@ func stub(text string, args []string) int {
 		}
 		note("ran", id)
 		_ = os.MkdirAll(dir, 0o755)
-		log := func(name, text string) { _ = os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644) }
+		log := func(name, text string) { // as a whole: a test may end the stub as soon as it sees the file
+			_ = os.WriteFile(filepath.Join(dir, "."+name), []byte(text), 0o644)
+			_ = os.Rename(filepath.Join(dir, "."+name), filepath.Join(dir, name))
+		}
 		log("patch.diff", *prediction.Patch)
 		log("run_instance.log", "started\n")
 		switch outcome := p.Outcomes[id]; outcome {
