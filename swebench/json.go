@@ -37,7 +37,7 @@ func object(body []byte) ([]byte, error) {
 		return nil, fmt.Errorf("the body is not JSON: %w", err)
 	}
 	if rawjson.Kind(value) != '{' {
-		return nil, fmt.Errorf("the body is %s, want an object", kindName(value))
+		return nil, fmt.Errorf("the body is %s, want an object", rawjson.KindName(value))
 	}
 	return value, nil
 }
@@ -127,7 +127,7 @@ func shown(value []byte) string {
 	case len(value) == 0:
 		return "missing"
 	case len(value) > 60, kind == '{', kind == '[':
-		return kindName(value)
+		return rawjson.KindName(value)
 	case kind == '"':
 		return strconv.QuoteToASCII(rawjson.Text(value))
 	}
@@ -142,20 +142,4 @@ func short(s string) string {
 	}
 	quoted := strconv.QuoteToASCII(s)
 	return quoted[1 : len(quoted)-1]
-}
-
-func kindName(value []byte) string {
-	switch rawjson.Kind(value) {
-	case '{':
-		return "an object"
-	case '[':
-		return "a list"
-	case '"':
-		return "a string"
-	case 't', 'f':
-		return "a boolean"
-	case 'n':
-		return "null"
-	}
-	return "a number"
 }

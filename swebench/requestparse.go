@@ -134,7 +134,7 @@ func (p *parser) texts(field string, absent []string, secret bool) []string {
 		return nil
 	}
 	if rawjson.Kind(value) != '[' {
-		p.refuse(field, "it is %s; send a list of strings", kindName(value))
+		p.refuse(field, "it is %s; send a list of strings", rawjson.KindName(value))
 		return nil
 	}
 	list := []string{}
@@ -142,7 +142,7 @@ func (p *parser) texts(field string, absent []string, secret bool) []string {
 		n := len(list) + 1
 		switch {
 		case rawjson.Kind(a.Value) != '"' && secret:
-			p.refuse(field, "element %d is %s; send strings", n, kindName(a.Value))
+			p.refuse(field, "element %d is %s; send strings", n, rawjson.KindName(a.Value))
 		case rawjson.Kind(a.Value) != '"':
 			p.refuse(field, "element %d is %s; send strings", n, shown(a.Value))
 		case halfSurrogate(a.Value):
@@ -159,7 +159,7 @@ func (p *parser) nullable(field string) *string {
 		return nil
 	}
 	if rawjson.Kind(value) != '"' {
-		p.refuse(field, "it is %s; send a string or null", kindName(value))
+		p.refuse(field, "it is %s; send a string or null", rawjson.KindName(value))
 		return nil
 	}
 	if halfSurrogate(value) {

@@ -164,3 +164,20 @@ func Kind(value []byte) byte {
 	}
 	return 0
 }
+
+// KindName names the kind of a value for an error text, such as "a string".
+func KindName(value []byte) string {
+	switch Kind(value) {
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}

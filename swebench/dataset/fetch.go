@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
 )
 
 // progress is how much an attempt must bring to count as getting on.
@@ -114,7 +116,9 @@ func (d *download) file(ctx context.Context, file hubFile) (string, error) {
 	}
 	err = d.attempts(ctx, func(ctx context.Context) (bool, error) { return d.pull(ctx, f, file) })
 	if err == nil {
-		err = errors.Join(f.Sync(), os.Rename(part, name), syncFolder(filepath.Dir(name)))
+		if err = f.Sync(); err == nil {
+			err = atomicfile.Rename(part, name)
+		}
 	}
 	if err != nil {
 		return "", fault(d.repo, "%s cannot be fetched: %w", file.Path, err)
@@ -254,33 +258,10 @@ func (f hubFile) check(name string) error {
 	return nil
 }
 
-// replaceFile writes a file so that a reader sees the old or the new one.
+// replaceFile writes a file of the cache so that a reader sees the old or the new one.
 func replaceFile(name string, data []byte) error {
-	dir := filepath.Dir(name)
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a cache
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { //nolint:gosec // a cache
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".*.tmp")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return err
-	}
-	return syncFolder(dir)
-}
-
-func syncFolder(dir string) error {
-	f, err := os.Open(dir) //nolint:gosec // a name of the cache's own
-	if err != nil {
-		return err
-	}
-	_ = f.Sync() // some file systems cannot
-	return f.Close()
+	return atomicfile.Write(name, data)
 }

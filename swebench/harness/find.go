@@ -79,20 +79,3 @@ func readFile(name string, limit int64) ([]byte, error) {
 	}
 	return os.ReadFile(name) //nolint:gosec // in the run's folder
 }
-
-// writeFile writes a file so that a reader sees the old or the new one.
-func writeFile(name string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
-}

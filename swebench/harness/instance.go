@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/homing-go/homing/qwen"
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
 	"github.com/homing-go/homing/swebench/sandbox"
 )
 
@@ -36,7 +37,7 @@ func (g *grading) instance(ctx context.Context, j job) (err error) {
 	if err := os.MkdirAll(j.dir, 0o755); err != nil { //nolint:gosec // operators read logs
 		return err
 	}
-	if err := writeFile(filepath.Join(j.dir, filePatch), []byte(patch)); err != nil {
+	if err := atomicfile.Write(filepath.Join(j.dir, filePatch), []byte(patch)); err != nil {
 		return err
 	}
 	log := &instanceLog{}
@@ -45,7 +46,7 @@ func (g *grading) instance(ctx context.Context, j job) (err error) {
 			log.printf("%v", err)
 		}
 		text := []byte(g.run.Redact.Text(log.String()))
-		err = errors.Join(err, writeFile(filepath.Join(j.dir, fileLog), text))
+		err = errors.Join(err, atomicfile.Write(filepath.Join(j.dir, fileLog), text))
 	}()
 	box, err := g.Runtime.Start(ctx, j.spec)
 	if err != nil {
@@ -79,7 +80,7 @@ func (g *grading) tests(ctx context.Context, p *place, j job) (output qwen.Outpu
 		}
 		script = j.row.TestCommand
 	}
-	if err := writeFile(filepath.Join(j.dir, fileScript), []byte(script)); err != nil {
+	if err := atomicfile.Write(filepath.Join(j.dir, fileScript), []byte(script)); err != nil {
 		return output, 0, err
 	}
 	begin := time.Now()
@@ -90,7 +91,7 @@ func (g *grading) tests(ctx context.Context, p *place, j job) (output qwen.Outpu
 	if timedOut {
 		text = fmt.Appendf(text, "\n\n%s %g seconds exceeded.", markTimeout, limit.Seconds())
 	}
-	if err := writeFile(filepath.Join(j.dir, fileOutput), text); err != nil {
+	if err := atomicfile.Write(filepath.Join(j.dir, fileOutput), text); err != nil {
 		return output, 0, err
 	}
 	p.log.printf("the tests ran for %s", time.Since(begin).Round(time.Millisecond))
@@ -126,7 +127,7 @@ func (g *grading) judge(j job, output qwen.Output, code int) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(j.dir, fileReport), data); err != nil {
+	if err := atomicfile.Write(filepath.Join(j.dir, fileReport), data); err != nil {
 		return err
 	}
 	if len(status) == 0 {

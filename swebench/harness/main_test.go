@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/homing-go/homing/swebench/internal/program"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
@@ -43,6 +44,6 @@ func put(t *testing.T, text string, elem ...string) string {
 	t.Helper()
 	name := filepath.Join(elem...)
 	require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
-	require.NoError(t, os.WriteFile(name, []byte(text), 0o755))
+	program.Write(t, name, text)
 	return name
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/homing-go/homing/swebench/dataset"
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
 	"github.com/homing-go/homing/swebench/sandbox"
 	"golang.org/x/sync/errgroup"
 )
@@ -73,7 +74,7 @@ func (n Native) Evaluate(ctx context.Context, predictions map[string]Prediction,
 	if err != nil {
 		return report, err
 	}
-	return report, writeFile(run.reportName(), append(data, '\n'))
+	return report, atomicfile.Write(run.reportName(), append(data, '\n'))
 }
 
 // grading is one run of the native grader.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/homing-go/homing/swebench"
 	"github.com/homing-go/homing/swebench/dataset"
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
 	"github.com/homing-go/homing/swebench/phase"
 )
 
@@ -106,13 +107,13 @@ func (o Official) prepare(predictions map[string]Prediction, run Run) ([]string,
 		}
 	}
 	name := filepath.Join(run.Dir, "eval_preds.json")
-	if err := writeFile(name, AppendPredictions(nil, predictions)); err != nil {
+	if err := atomicfile.Write(name, AppendPredictions(nil, predictions)); err != nil {
 		return nil, err
 	}
 	set := o.Dataset
 	if set == "" {
 		set = filepath.Join(run.Dir, "eval_dataset.jsonl")
-		if err := writeFile(set, lines(run.Rows)); err != nil {
+		if err := atomicfile.Write(set, lines(run.Rows)); err != nil {
 			return nil, err
 		}
 	}

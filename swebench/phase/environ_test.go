@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/homing-go/homing/swebench/internal/program"
 	"github.com/homing-go/homing/swebench/phase"
 	"github.com/stretchr/testify/require"
 )
@@ -122,13 +123,13 @@ func TestCase122_OtherRunsContainers(t *testing.T) {
 	needShell(t)
 	dir := t.TempDir()
 	tool := filepath.Join(dir, "docker")
-	require.NoError(t, os.WriteFile(tool, []byte(`#!/bin/sh
+	program.Write(t, tool, `#!/bin/sh
 echo "$@" >> `+dir+`/calls
 case "$*" in
 *label=com.mlcommons.endpoints.swebench-run=run1*) echo id1 minisweagent-1; echo id2 minisweagent-2;;
 *name=endpoints_01234567*) echo id3 sweb.eval.a__b-1.endpoints_01234567; echo id4 sweb.eval.a__b-11.endpoints_01234567; echo id1 x;;
 esac
-`), 0o755))
+`)
 	c := phase.Containers{Executable: tool, RunID: "run1", EvalRunID: "endpoints_01234567", InstanceIDs: []string{"A__b-1"}}
 	require.NoError(t, c.Remove(t.Context()))
 	calls := strings.Split(strings.TrimSpace(read(t, filepath.Join(dir, "calls"))), "\n")

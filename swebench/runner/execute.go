@@ -14,6 +14,7 @@ import (
 	"github.com/homing-go/homing/swebench/agent"
 	"github.com/homing-go/homing/swebench/dataset"
 	"github.com/homing-go/homing/swebench/harness"
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
 	"github.com/homing-go/homing/swebench/phase"
 	"github.com/homing-go/homing/swebench/sandbox"
 )
@@ -205,7 +206,7 @@ func (j *job) keep(end ending, patch []byte) error {
 		if err := agent.WriteTrajectory(&b, steps); err != nil {
 			return err
 		}
-		if err := writeFile(j.trajectory(), b.Bytes()); err != nil {
+		if err := atomicfile.Write(j.trajectory(), b.Bytes()); err != nil {
 			return err
 		}
 	}

@@ -6,49 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"strings"
+
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
 )
-
-// writeFile replaces a file, so that a reader, or a restart, sees the old or the new content
-// and nothing between.
-func writeFile(name string, data []byte) (err error) {
-	dir := filepath.Dir(name)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(name)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	if _, err = f.Write(data); err == nil {
-		err = f.Chmod(0o644)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		return err
-	}
-	return syncFolder(dir)
-}
-
-func syncFolder(name string) error {
-	dir, err := os.Open(name) //nolint:gosec // in the output folder
-	if err != nil {
-		return err
-	}
-	_ = dir.Sync() // some file systems cannot; the rename has happened
-	return dir.Close()
-}
 
 // readFile reads a file of at most limit bytes; nil if it does not exist.
 func readFile(name string, limit int64) ([]byte, error) {
@@ -86,15 +46,5 @@ func writeJSON(name string, value any) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(name, append(data, '\n'))
-}
-
-// sweepTemporary removes what a killed process has left half written.
-func sweepTemporary(dir string) {
-	entries, _ := os.ReadDir(dir) // what is not there needs no sweeping
-	for _, entry := range entries {
-		if name := entry.Name(); strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".tmp") {
-			_ = os.Remove(filepath.Join(dir, name))
-		}
-	}
+	return atomicfile.Write(name, append(data, '\n'))
 }

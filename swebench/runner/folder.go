@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
 	"github.com/homing-go/homing/swebench/phase"
 )
 
@@ -83,7 +84,7 @@ func openFolder(c *Config) (*folder, error) {
 }
 
 func (f *folder) open(c *Config) error {
-	sweepTemporary(f.dir)
+	atomicfile.Sweep(f.dir)
 	found, err := readJSON(f.path(fileRun), &f.record)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/homing-go/homing/swebench/harness"
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
 )
 
 // predictions are those of a preds.json, which is replaced as a whole.
@@ -29,7 +30,7 @@ func openPredictions(file string) (*predictions, error) {
 }
 
 func (p *predictions) write() error {
-	return writeFile(p.file, harness.AppendPredictions(nil, p.entries))
+	return atomicfile.Write(p.file, harness.AppendPredictions(nil, p.entries))
 }
 
 func (p *predictions) has(id string) bool {

@@ -14,6 +14,7 @@ import (
 	"github.com/homing-go/homing/routing"
 	"github.com/homing-go/homing/swebench"
 	"github.com/homing-go/homing/swebench/dataset"
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
 	"github.com/homing-go/homing/swebench/phase"
 	"github.com/homing-go/homing/swebench/service"
 )
@@ -81,7 +82,7 @@ func (s *Jobs) Run(ctx context.Context, j service.Job) (result json.RawMessage, 
 	if result, err = res.JSON(); err != nil {
 		return nil, err
 	}
-	return result, writeFile(j.Path(swebench.FileResults), result)
+	return result, atomicfile.Write(j.Path(swebench.FileResults), result)
 }
 
 // prepareFolder makes the output folder: an empty one, unless the run is resumed.
@@ -109,7 +110,7 @@ func publish(j service.Job) error {
 	if err != nil || data == nil {
 		return err
 	}
-	return writeFile(j.Path(swebench.FilePreds), data)
+	return atomicfile.Write(j.Path(swebench.FilePreds), data)
 }
 
 // config makes the configuration of a run.
@@ -171,7 +172,7 @@ func (s *Jobs) config(ctx context.Context, j service.Job, log *jobLog) (Config, 
 			if err := publish(j); err != nil {
 				return err
 			}
-			return writeFile(j.Path(swebench.FileEvalRunID), []byte(evalRunID))
+			return atomicfile.Write(j.Path(swebench.FileEvalRunID), []byte(evalRunID))
 		},
 	}
 	if s.Change != nil {

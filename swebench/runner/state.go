@@ -7,6 +7,7 @@ import (
 
 	"github.com/homing-go/homing/routing"
 	"github.com/homing-go/homing/swebench/agent"
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
 )
 
 // A state is what is kept of an instance beside its journals.
@@ -37,7 +38,7 @@ func openInstance(f *folder, id string) (*instance, error) {
 	if err := os.MkdirAll(i.dir, 0o755); err != nil { //nolint:gosec // operators read it
 		return nil, err
 	}
-	sweepTemporary(i.dir)
+	atomicfile.Sweep(i.dir)
 	_, err := readJSON(i.path(fileState), &i.state)
 	if err == nil && i.Attempt < 0 {
 		err = fmt.Errorf("%s: attempt %d; take it away to begin anew", i.path(fileState), i.Attempt)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/homing-go/homing/swebench/agent"
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -62,7 +63,7 @@ func (s *statuses) write() error {
 	if err != nil {
 		return err
 	}
-	return writeFile(s.file, data)
+	return atomicfile.Write(s.file, data)
 }
 
 func (s *statuses) byStatus() map[string][]string {

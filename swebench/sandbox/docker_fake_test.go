@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/homing-go/homing/swebench/internal/program"
 	"github.com/homing-go/homing/swebench/sandbox"
 	"github.com/homing-go/homing/swebench/sandbox/sandboxtest"
 	"github.com/stretchr/testify/require"
@@ -29,7 +30,7 @@ func newEngine(t *testing.T, script string) engine {
 rmdir noting
 `
 	text := "#!/bin/sh\ncd '" + e.folder + "'\n" + note + script
-	require.NoError(t, os.WriteFile(e.program, []byte(text), 0o755))
+	program.Write(t, e.program, text)
 	return e
 }
 

@@ -1,11 +1,11 @@
 package scorer
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 
 	"github.com/homing-go/homing/swebench"
+	"github.com/homing-go/homing/swebench/internal/atomicfile"
 )
 
 // Files of a report folder.
@@ -25,23 +25,10 @@ func (s *Scorer) resultPath() string {
 	return filepath.Join(s.cfg.ReportDir, swebench.FileResults)
 }
 
-// writeAtomic replaces a file as a whole, or leaves it as it is.
-func writeAtomic(path string, data []byte) (err error) {
+// writeAtomic replaces a file as a whole, or leaves it as it is; its folder is made.
+func writeAtomic(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return atomicfile.WritePrivate(path, data)
 }

@@ -12,13 +12,16 @@ import (
 
 // Write replaces the file name by data: a temporary file in the same folder, synced and
 // renamed, and the folder synced.
-func Write(name string, data []byte) error { return write(name, data, true) }
+func Write(name string, data []byte) error { return write(name, data, true, 0o644) }
+
+// WritePrivate is Write of a file that only its user may read.
+func WritePrivate(name string, data []byte) error { return write(name, data, true, 0o600) }
 
 // Replace is Write without syncing: the file survives the end of the process, but maybe
 // not that of the machine.
-func Replace(name string, data []byte) error { return write(name, data, false) }
+func Replace(name string, data []byte) error { return write(name, data, false, 0o644) }
 
-func write(name string, data []byte, sync bool) (err error) {
+func write(name string, data []byte, sync bool, mode os.FileMode) (err error) {
 	dir := filepath.Dir(name)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(name)+".*.tmp")
 	if err != nil {
@@ -31,7 +34,7 @@ func write(name string, data []byte, sync bool) (err error) {
 		}
 	}()
 	if _, err = f.Write(data); err == nil {
-		err = f.Chmod(0o644)
+		err = f.Chmod(mode)
 	}
 	if err == nil && sync {
 		err = f.Sync()

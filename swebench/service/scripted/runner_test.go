@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/homing-go/homing/swebench"
+	"github.com/homing-go/homing/swebench/internal/program"
 	"github.com/homing-go/homing/swebench/phase"
 	"github.com/homing-go/homing/swebench/redact"
 	"github.com/homing-go/homing/swebench/service"
@@ -316,7 +317,7 @@ func TestContainersAreRemoved(t *testing.T) {
 	needShell(t)
 	calls := filepath.Join(t.TempDir(), "calls")
 	tool := filepath.Join(t.TempDir(), "docker")
-	require.NoError(t, os.WriteFile(tool, []byte("#!/bin/sh\necho \"$@\" >> "+calls+"\ncase \"$*\" in *label=*=run1*) echo id1 x;; esac\n"), 0o755))
+	program.Write(t, tool, "#!/bin/sh\necho \"$@\" >> "+calls+"\ncase \"$*\" in *label=*=run1*) echo id1 x;; esac\n")
 	t.Setenv("MSWEA_DOCKER_EXECUTABLE", tool)
 	for _, entry := range []string{`{"eval_command":["true"]}`, `{"eval_command":["false"]}`, `{"agent_command":["sleep","1000"]}`} {
 		p := newPlay(t, "a")

@@ -203,7 +203,7 @@ func (p *parser) object(path string, value []byte, member func(path, name string
 
 func (p *parser) kind(path string, value []byte, kind byte, want string) bool {
 	if rawjson.Kind(value) != kind {
-		p.fail(path, "it is "+kindName(value)+", want "+want)
+		p.fail(path, "it is "+rawjson.KindName(value)+", want "+want)
 		return false
 	}
 	return true
@@ -215,8 +215,8 @@ func (p *parser) text(path string, value []byte) string {
 }
 
 func (p *parser) seconds(path string, value []byte) time.Duration {
-	if kindName(value) != "a number" {
-		p.fail(path, "it is "+kindName(value)+", want a number of seconds")
+	if rawjson.KindName(value) != "a number" {
+		p.fail(path, "it is "+rawjson.KindName(value)+", want a number of seconds")
 		return 0
 	}
 	var s float64
@@ -247,22 +247,6 @@ func (p *parser) argv(path string, value []byte) []string {
 		p.fail(path, "it names no program")
 	}
 	return argv
-}
-
-func kindName(value []byte) string {
-	switch rawjson.Kind(value) {
-	case '{':
-		return "an object"
-	case '[':
-		return "a list"
-	case '"':
-		return "a string"
-	case 't', 'f':
-		return "a boolean"
-	case 'n':
-		return "null"
-	}
-	return "a number"
 }
 
 func ptr[T any](v T) *T { return &v }
