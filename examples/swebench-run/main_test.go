@@ -11,7 +11,6 @@ import (
 
 	"github.com/homing-go/homing/routing/routingtest"
 	"github.com/homing-go/homing/swebench/runner/runnertest"
-	"github.com/homing-go/homing/swebench/sandbox/sandboxtest"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
@@ -48,11 +47,11 @@ type world struct {
 	dir     string
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, tasks ...runnertest.Task) *world {
 	t.Helper()
 	need(t, "git", "bash")
-	tasks := runnertest.Tasks()
 	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "tmp"), 0o755))
 	set, err := runnertest.Write(filepath.Join(dir, "data"), tasks...)
 	require.NoError(t, err)
 	cluster, err := routingtest.NewCluster(routingtest.ClusterConfig{
@@ -77,9 +76,16 @@ type result struct {
 func (w *world) command(args ...string) *exec.Cmd {
 	w.Helper()
 	cmd := exec.Command(os.Args[0], append([]string{"-dataset", w.set.Dataset, "-base-url", w.cluster.URL(), "-model", "qwen/tiny", "-json"}, args...)...)
-	cmd.Env = append(os.Environ(), asCommand+"=1", "XDG_CACHE_HOME="+filepath.Join(w.dir, "cache"))
+	cmd.Env = append(w.environ(), asCommand+"=1")
 	return cmd
 }
+
+// environ makes commands keep what they keep below the world's folder.
+func (w *world) environ() []string {
+	return append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(w.dir, "cache"), "TMPDIR="+w.temp())
+}
+
+func (w *world) temp() string { return filepath.Join(w.dir, "tmp") }
 
 func (w *world) run(code int, args ...string) (result, string) {
 	w.Helper()
@@ -102,7 +108,7 @@ func TestDatasetToScore(t *testing.T) {
 	for _, template := range []string{"default", "qwen_tools"} {
 		t.Run(template, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newWorld(t, runnertest.Tasks()...)
 			out := filepath.Join(w.dir, "out")
 			res, log := w.run(0, "-sandbox", "local", "-template", template, "-workers", "3", "-out", out)
 			require.NotNil(t, res.Score, log)
@@ -117,58 +123,10 @@ func TestDatasetToScore(t *testing.T) {
 	}
 }
 
-// The same with isolation: no container, image or process of a run is left.
-func TestOtherSandboxes(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"docker", "podman", "bwrap"} {
-		t.Run(name, func(t *testing.T) {
-			if !strings.Contains(","+os.Getenv("HOMING_REQUIRE")+",", ","+name+",") {
-				t.Skipf("HOMING_REQUIRE does not name %s: no minute is spent on a root folder of Debian", name)
-			}
-			sandboxtest.Require(t, name, "tar")
-			w := newWorld(t)
-			root := sandboxtest.Debian(t, "git", "python3")
-			sandbox := "bwrap=" + root
-			if name != "bwrap" {
-				sandbox = name
-				w.image(sandboxtest.Image(t, name, root))
-			}
-			for _, template := range []string{"default", "qwen_tools"} {
-				res, log := w.run(0, "-sandbox", sandbox, "-template", template, "-workers", "3", "-out", filepath.Join(w.dir, template))
-				require.NotNil(t, res.Score, log)
-				require.InDelta(t, 4.0/6, *res.Score, 1e-9, log)
-				require.True(t, res.Complete)
-				require.Zero(t, res.Routing.Mismatches)
-				require.Equal(t, 6, res.Routing.Sessions)
-			}
-			if name != "bwrap" {
-				left, err := exec.CommandContext(t.Context(), name, "ps", "-a", "--format", "{{.Labels}}").Output()
-				require.NoError(t, err)
-				require.NotContains(t, string(left), w.dir)
-			}
-		})
-	}
-}
-
-// image puts an image into all rows.
-func (w *world) image(name string) {
-	w.Helper()
-	data, err := os.ReadFile(w.set.Dataset)
-	require.NoError(w, err)
-	var rows bytes.Buffer
-	for line := range bytes.Lines(data) {
-		var row map[string]any
-		require.NoError(w, json.Unmarshal(line, &row))
-		row["image_name"] = name
-		require.NoError(w, json.NewEncoder(&rows).Encode(row))
-	}
-	require.NoError(w, os.WriteFile(w.set.Dataset, rows.Bytes(), 0o600))
-}
-
 // Bad usage is 2, an incomplete score 1, and the reason is said.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, runnertest.Tasks()...)
 	file := filepath.Join(w.dir, "template.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("agent: {step_limit: 1}\n"), 0o600))
 	bare := filepath.Join(w.dir, "bare.jsonl")

@@ -28,8 +28,8 @@ func TaskOf(req *routingtest.Request, tasks ...Task) (Task, bool) {
 }
 
 // Model is a scripted model that looks at a task's code, edits it, runs the tests and hands
-// its work in, with the tools that the request offers. What was interrupted it does again. Each answer depends on the request
-// alone, whatever the backend.
+// its work in, with the tools that the request offers. What was interrupted it does again.
+// Each answer depends on the request alone, whatever the backend.
 func Model(tasks ...Task) routingtest.Reply {
 	return func(req *routingtest.Request) routingtest.Answer {
 		t, ok := TaskOf(req, tasks...)
@@ -50,16 +50,16 @@ func Model(tasks ...Task) routingtest.Reply {
 		bash := func(command string) routingtest.Answer { return call("bash", map[string]any{"command": command}) }
 		switch {
 		case turn == 0:
-			return bash("cat lib.sh")
+			return bash("cat " + t.File())
 		case turn == 1 && typed:
-			return call("str_replace_editor", map[string]any{"command": "str_replace", "path": "lib.sh", "old_str": t.Old, "new_str": t.New})
+			return call("str_replace_editor", map[string]any{"command": "str_replace", "path": t.File(), "old_str": t.Old, "new_str": t.New})
 		case turn == 1:
-			return bash(fmt.Sprintf("cat > lib.sh <<'END'\n%sEND\n", strings.Replace(t.Lib, t.Old, t.New, 1)))
+			return bash(fmt.Sprintf("cat > %s <<'END'\n%sEND\n", t.File(), t.Fixed()))
 		case turn == 2:
-			return bash("sh tests/all")
+			return bash(t.language().command)
 		case typed:
-			return call("finish", map[string]any{"files_modified": []string{"lib.sh"}})
+			return call("finish", map[string]any{"files_modified": []string{t.File()}})
 		}
-		return bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && git diff HEAD -- lib.sh")
+		return bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && git diff HEAD -- " + t.File())
 	}
 }

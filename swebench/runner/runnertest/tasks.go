@@ -14,15 +14,21 @@ import (
 type Task struct {
 	ID      string
 	Problem string
-	// Lib is the content of lib.sh, which has the bug.
+	// Python tells that the repository is of Python, else it is of shell scripts.
+	Python bool
+	// Lib is the content of the file that has the bug.
 	Lib string
-	// Test is a script that fails while the bug is there; Kept one that passes always.
+	// Test is a test that fails while the bug is there; Kept one that passes always. For
+	// Python they are the body of a method of a unittest.TestCase.
 	Test, Kept string
 	// Old and New are the edit that the scripted model makes.
 	Old, New string
 	// Solved tells whether that edit solves the task.
 	Solved bool
 }
+
+// Fixed is the file after the edit.
+func (t Task) Fixed() string { return strings.Replace(t.Lib, t.Old, t.New, 1) }
 
 // Tasks are six tasks. The scripted model solves four of them.
 func Tasks() []Task {
@@ -65,11 +71,6 @@ func (s Set) Solved() int {
 	return n
 }
 
-const runAll = `for t in tests/test_*.sh; do
-	if sh -c '. ./lib.sh; . "$1"' sh "./$t" >/dev/null 2>&1; then echo "PASSED $t"; else echo "FAILED $t"; fi
-done
-`
-
 const commit = `git init -q . && git add -A && git -c user.name=t -c user.email=t@localhost -c commit.gpgsign=false commit -q -m "$1" && git rev-parse HEAD`
 
 // Write makes the repositories of the tasks and a dataset of them in a folder.
@@ -85,7 +86,13 @@ func Write(dir string, tasks ...Task) (Set, error) {
 		if err := os.MkdirAll(filepath.Join(repo, "tests"), 0o755); err != nil { //nolint:gosec // sandboxes may run as others
 			return s, err
 		}
-		err := errors.Join(put(repo, "lib.sh", t.Lib), put(repo, "tests/test_kept.sh", t.Kept+"\n"), put(repo, "tests/all", runAll))
+		l := t.language()
+		kept, keptBody, keptID := l.test("kept", t.Kept)
+		added, addedBody, addedID := l.test("new", t.Test)
+		err := errors.Join(put(repo, l.file, t.Lib), put(repo, kept, keptBody))
+		for name, content := range l.more {
+			err = errors.Join(err, put(repo, name, content))
+		}
 		if err != nil {
 			return s, err
 		}
@@ -98,8 +105,8 @@ func Write(dir string, tasks ...Task) (Set, error) {
 		}
 		row, err := json.Marshal(map[string]any{
 			"instance_id": t.ID, "repo": repo, "base_commit": strings.TrimSpace(string(base)), "problem_statement": t.Problem,
-			"test_patch": addition("tests/test_new.sh", t.Test+"\n"), "test_command": "sh tests/all", "log_parser": "pytest",
-			"FAIL_TO_PASS": []string{"tests/test_new.sh"}, "PASS_TO_PASS": []string{"tests/test_kept.sh"},
+			"test_patch": addition(added, addedBody), "test_command": l.command, "log_parser": l.parser,
+			"FAIL_TO_PASS": []string{addedID}, "PASS_TO_PASS": []string{keptID},
 		})
 		if err != nil {
 			return s, err

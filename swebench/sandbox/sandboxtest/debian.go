@@ -12,7 +12,7 @@ import (
 
 // Debian returns a root folder of Debian with these packages, git and python3 for example. It
 // is made by debootstrap from where this machine gets its packages, takes about a minute and
-// 300 MB, and is kept in the user's cache folder: do not change it. It skips where debootstrap
+// 250 MB, and is kept in the user's cache folder: do not change it. It skips where debootstrap
 // is missing or this machine is no Debian.
 func Debian(t testing.TB, packages ...string) string {
 	t.Helper()
@@ -45,6 +45,9 @@ func Debian(t testing.TB, packages ...string) string {
 		suite, made, mirror).CombinedOutput()
 	if err != nil {
 		t.Fatalf("debootstrap: %v: %s", err, out[max(0, len(out)-2000):])
+	}
+	for _, spare := range []string{"usr/share/doc", "usr/share/man", "usr/share/locale", "var/cache/apt", "var/lib/apt/lists"} {
+		check(t, os.RemoveAll(filepath.Join(made, spare)))
 	}
 	check(t, os.Chmod(made, 0o755)) //nolint:gosec // the root of a system
 	if err := os.Rename(made, root); err != nil {

@@ -1,7 +1,6 @@
 package sandboxtest
 
 import (
-	"context"
 	"crypto/rand"
 	"os"
 	"os/exec"
@@ -38,7 +37,7 @@ func Root(t testing.TB) string {
 // registry, and returns its name. It is removed with the test.
 func Image(t testing.TB, client, root string) string {
 	t.Helper()
-	name := "localhost/homing-test-" + strings.ToLower(rand.Text()) + ":1"
+	name := tagged("localhost/homing-test-" + strings.ToLower(rand.Text()))
 	pack := exec.CommandContext(t.Context(), "tar", "-C", root, "--numeric-owner", "-c", ".") //nolint:gosec // of a test
 	load := exec.CommandContext(t.Context(), client, "import", "-", name)                     //nolint:gosec // of a test
 	var err error
@@ -50,13 +49,14 @@ func Image(t testing.TB, client, root string) string {
 		t.Fatalf("%s import: %v: %s", client, err, out)
 	}
 	check(t, pack.Wait())
-	t.Cleanup(func() {
-		out, err := exec.CommandContext(context.WithoutCancel(t.Context()), client, "rmi", "--force", name).CombinedOutput() //nolint:gosec // of a test
-		if err != nil {
-			t.Errorf("%s rmi: %v: %s", client, err, out)
-		}
-	})
+	removeLater(t, client, name)
 	return name
+}
+
+// tagged names another image of a repository.
+func tagged(image string) string {
+	repository, _, _ := strings.Cut(image, ":")
+	return repository + ":" + strings.ToLower(rand.Text())
 }
 
 func check(t testing.TB, err error) {
