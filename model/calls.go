@@ -168,13 +168,24 @@ func (s *callSet) finish(reason Finish) []ToolCall {
 		switch err := rawjson.Valid(arguments); {
 		case c.name == "":
 			calls[i].Err = errors.New("the call has no function name")
-		case reason == FinishLength && i == len(s.list)-1:
-			calls[i].Err = errors.New("the answer was cut off at the token limit inside this call; use smaller steps")
 		case len(arguments) > 0 && err != nil:
 			calls[i].Err = fmt.Errorf("the arguments of %q are no valid JSON: %w", c.name, err)
 		case len(arguments) > 0 && rawjson.Kind(arguments) != '{':
 			calls[i].Err = fmt.Errorf("the arguments of %q are no JSON object", c.name)
 		}
+		if reason == FinishLength && i == len(s.list)-1 {
+			calls[i].Err = cutOff(calls[i].Err)
+		}
 	}
 	return calls
+}
+
+// cutOff is the fault of a call at which the answer was cut off, whatever else is wrong
+// with it.
+func cutOff(err error) error {
+	const text = "the answer was cut off at the token limit inside of or behind this call; use smaller steps"
+	if err == nil {
+		return errors.New(text)
+	}
+	return fmt.Errorf("%s. The call as it arrived: %w", text, err)
 }

@@ -53,7 +53,7 @@ func (s Toolset) edit(id string, a *arguments) (Action, *CallError) {
 // the shell can do that anyway.
 func (s Toolset) resolve(name string) string {
 	if strings.HasPrefix(name, "/") {
-		return name
+		return s.inRoot(name)
 	}
 	for strings.HasPrefix(name, "./") {
 		name = strings.TrimLeft(name[2:], "/")

@@ -111,7 +111,7 @@ func (e *SandboxExecutor) exec(ctx context.Context, a Exec) (Result, error) {
 	out, err := e.sandbox.Run(limited, cmd)
 	res := Result{Output: out.Stdout, ExitCode: out.ExitCode}
 	if out.Cut {
-		res.Note = "the output was longer than the sandbox keeps; its end is missing"
+		res.Note = "the output was longer than the sandbox keeps; a part of it is missing"
 	}
 	switch {
 	case err == nil:

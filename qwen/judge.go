@@ -36,14 +36,24 @@ func (j *judge) calls(found []foundCall, cut bool) []judged {
 		out[i] = j.call(&found[i], i)
 		if cut && i == len(found)-1 {
 			// Even sound JSON proves nothing here: servers close values that were cut.
-			out[i].Err = &CallError{
-				Kind: KindTruncated, Tool: out[i].Name,
-				Reason: "the answer was cut off at the token limit inside of or behind this call; use smaller steps, and write long files in several calls",
-			}
+			out[i].Err = truncated(&out[i].ToolCall)
 		}
 	}
 	j.identify(out)
 	return out
+}
+
+// truncated is the fault of a call at which its answer was cut off. What else is wrong with
+// the call may come of that or not, so that is said as well.
+func truncated(c *model.ToolCall) *CallError {
+	e := &CallError{
+		Kind: KindTruncated, Tool: c.Name,
+		Reason: "the answer was cut off at the token limit inside of or behind this call; use smaller steps, and write long files in several calls",
+	}
+	if c.Err != nil {
+		e.Reason += ". The call as it arrived: " + asCallError(c).Error()
+	}
+	return e
 }
 
 func (j *judge) call(c *foundCall, n int) judged {

@@ -56,7 +56,7 @@ func (s Toolset) relative(name string) (inside, reason string) {
 	if !strings.HasPrefix(name, "/") {
 		full = root + "/" + name
 	}
-	full = path.Clean(full)
+	full = path.Clean(s.inRoot(path.Clean(full)))
 	if full == root {
 		return "", "is the whole repository, scratch files included"
 	}

@@ -2,6 +2,7 @@ package qwen
 
 import (
 	"path"
+	"strings"
 
 	"github.com/homing-go/homing/model"
 )
@@ -19,6 +20,10 @@ const (
 type Toolset struct {
 	// Root is the folder of the repository where commands run; "" means /testbed.
 	Root string
+	// Alias is another absolute path by which the model may name Root, for a repository that
+	// is not where the prompt or the model's training has it; "" means none. It holds for the
+	// paths of finish and str_replace_editor, and commands are left as they are.
+	Alias string
 	// MaxPayload bounds a command and a text to write, in bytes; 0 means 1 MiB.
 	MaxPayload int
 }
@@ -28,6 +33,18 @@ func (s Toolset) root() string {
 		return "/testbed"
 	}
 	return path.Clean(s.Root)
+}
+
+// inRoot is a path with Root in the place of Alias.
+func (s Toolset) inRoot(name string) string {
+	if s.Alias == "" {
+		return name
+	}
+	rest, ok := strings.CutPrefix(name, path.Clean(s.Alias))
+	if !ok || (rest != "" && rest[0] != '/') {
+		return name
+	}
+	return s.root() + rest
 }
 
 func (s Toolset) maxPayload() int {

@@ -12,6 +12,30 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// Another name of the repository stands for its folder in the paths of finish and of the
+// editor, and nothing else of that name does.
+func TestAlias(t *testing.T) {
+	t.Parallel()
+	set := qwen.Toolset{Root: "/tmp/copy", Alias: "/testbed/"}
+	for name, want := range map[string]string{
+		"/testbed/a b.py": "/tmp/copy/a b.py", "/testbed": "/tmp/copy", "/testbed2/a": "/testbed2/a", "/tmp/copy/testbed/x": "/tmp/copy/testbed/x",
+		"testbed/x": "/tmp/copy/testbed/x", "/other": "/other",
+	} {
+		actions, err := set.Actions(&model.Response{ToolCalls: []model.ToolCall{call("str_replace_editor", fmt.Sprintf(`{"command":"view","path":%q}`, name))}})
+		require.NoError(t, err)
+		require.Equal(t, []qwen.Action{qwen.View{CallID: "c", Path: want}}, actions, name)
+	}
+	for name, want := range map[string]string{"/testbed/a b.py": "a b.py", "/testbed/./x/../y": "y", "/tmp/copy/y": "y", "y": "y"} {
+		actions, err := set.Actions(&model.Response{ToolCalls: []model.ToolCall{call("finish", fmt.Sprintf(`{"files_modified":[%q]}`, name))}})
+		require.NoError(t, err)
+		require.Equal(t, []qwen.Action{qwen.Submit{CallID: "c", Paths: []string{want}}}, actions, name)
+	}
+	for _, name := range []string{"/testbed/../x", "/testbed", "/testbed2/x", "/testbed/.git/config"} {
+		_, err := set.Actions(&model.Response{ToolCalls: []model.ToolCall{call("finish", fmt.Sprintf(`{"files_modified":[%q]}`, name))}})
+		require.ErrorIs(t, err, qwen.KindBadValue, name)
+	}
+}
+
 // call is a call as any client may return it.
 func call(name, arguments string) model.ToolCall {
 	return model.ToolCall{ID: "c", Name: name, Arguments: []byte(arguments)}

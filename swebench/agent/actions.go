@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -23,6 +24,9 @@ type toolkit struct {
 
 func newToolkit(t Template, dir string, limits Limits) (toolkit, error) {
 	k := toolkit{set: qwen.Toolset{Root: dir}, limit: limits.Calls}
+	if !within(dir, t.Dir) && !within(t.Dir, dir) {
+		k.set.Alias = t.Dir // a local sandbox has the repository somewhere else
+	}
 	if k.text = t.action; k.text != nil {
 		return k, nil
 	}
@@ -34,6 +38,12 @@ func newToolkit(t Template, dir string, limits Limits) (toolkit, error) {
 	var err error
 	k.tools, err = model.NewTools(def)
 	return k, err
+}
+
+// within reports whether a clean path is a folder or in it.
+func within(name, folder string) bool {
+	rest, ok := strings.CutPrefix(name, strings.TrimSuffix(path.Clean(folder), "/"))
+	return ok && (rest == "" || rest[0] == '/')
 }
 
 // actions returns the actions of an answer, or a *qwen.FormatError: when one call is

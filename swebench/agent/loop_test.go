@@ -102,7 +102,19 @@ func TestCase128_Truncated(t *testing.T) {
 		require.Equal(t, agent.Submitted, run(t, cfg, r.task()).ExitStatus, kind)
 		requests := server.Requests()
 		require.Contains(t, lastContent(t, requests[1]), "truncated: your response was cut off after 4096 tokens, before a tool call", kind)
-		require.Regexp(t, `in bash.*cut off|bad_json in bash|incomplete_args in bash`, lastContent(t, requests[2]), kind)
+		require.Regexp(t, `cut off at the token limit.*(bad_json in bash|incomplete_args in bash|no valid JSON)`, lastContent(t, requests[2]), kind)
+	}
+	for call, want := range map[string]string{
+		`{"name":"bahs","arguments":"{}"}`:              "there is no tool",
+		`{"name":"bash","arguments":"{}"}`:              "missing_param in bash",
+		`{"name":"bash","arguments":"{\"command\":1}"}`: "bad_type in bash",
+	} {
+		server := modeltest.NewServer(t, cut(`{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":`+call+`}]}`), bash("echo $RANDOM$$ > x"), finish("x"))
+		cfg := r.config(server.URL())
+		cfg.Template = agent.QwenTools()
+		run(t, cfg, r.task())
+		require.Contains(t, lastContent(t, server.Requests()[1]), "cut off at the token limit", call)
+		require.Contains(t, lastContent(t, server.Requests()[1]), want, call)
 	}
 }
 
@@ -190,18 +202,25 @@ func TestCase131_NothingRunsBehindASubmission(t *testing.T) {
 	require.NoFileExists(t, r.path("ran"))
 }
 
-// finish takes a path with a space below the repository's folder and compares it with the
-// commit of the start, new files included.
+// finish takes a path with a space below the repository's folder, also by the name that the
+// folder has in images, and compares it with the commit of the start, new files included.
 func TestCase133_FinishPaths(t *testing.T) {
 	t.Parallel()
-	r := newRepo(t, "a.txt", "1\n")
-	server := modeltest.NewServer(t, bash("echo new > 'a b.py'; echo 2 > a.txt"), finish(r.dir+"/a b.py"))
-	cfg := r.config(server.URL())
-	cfg.Template = agent.QwenTools()
-	outcome := run(t, cfg, r.task())
-	require.Equal(t, agent.Submitted, outcome.ExitStatus)
-	require.Contains(t, string(outcome.Submission), "+++ b/a b.py\t\n")
-	require.NotContains(t, string(outcome.Submission), "a.txt")
+	for _, name := range []string{"", "/testbed"} {
+		r := newRepo(t, "a.txt", "1\n")
+		folder := name
+		if name == "" {
+			folder = r.dir
+		}
+		server := modeltest.NewServer(t, bash("echo 2 > a.txt"),
+			modeltest.ToolCall("str_replace_editor", `{"command":"create","path":"`+folder+`/a b.py","new_str":"new\n"}`), finish(folder+"/a b.py"))
+		cfg := r.config(server.URL())
+		cfg.Template = agent.QwenTools()
+		outcome := run(t, cfg, r.task())
+		require.Equal(t, agent.Submitted, outcome.ExitStatus, folder)
+		require.Contains(t, string(outcome.Submission), "+++ b/a b.py\t\n")
+		require.NotContains(t, string(outcome.Submission), "a.txt")
+	}
 }
 
 // str_replace on a text that occurs twice fails with an exit code, and the file is unchanged.

@@ -22,14 +22,8 @@ type Error struct {
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("dataset")
-	if e.File != "" {
-		b.WriteString(" " + e.File)
-	}
-	switch {
-	case e.Line > 0:
-		fmt.Fprintf(&b, ", line %d", e.Line)
-	case e.Row > 0:
-		fmt.Fprintf(&b, ", row %d", e.Row)
+	if where := e.where(); where != "" {
+		b.WriteString(" " + where)
 	}
 	if e.ID != "" {
 		fmt.Fprintf(&b, " (%s)", e.ID)
@@ -40,6 +34,18 @@ func (e *Error) Error() string {
 	return b.String() + ": " + e.Reason
 }
 
+// where is the place that the error is about; "" if it is about none.
+func (e *Error) where() string {
+	switch {
+	case e.Line > 0:
+		return fmt.Sprintf("%s, line %d", e.File, e.Line)
+	case e.Row > 0:
+		return fmt.Sprintf("%s, row %d", e.File, e.Row)
+	}
+	return e.File
+}
+
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // fault makes an error about a whole file; a cause is given by %w.

@@ -3,6 +3,7 @@ package dataset
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/homing-go/homing/internal/rawjson"
@@ -32,6 +33,8 @@ type Row struct {
 	Parser string
 	// Raw is the row with all its columns, a JSON object.
 	Raw json.RawMessage
+	// Where is the file and the line, or the number, of the row, for errors about it.
+	Where string
 }
 
 // A rowReader makes rows out of objects.
@@ -79,7 +82,7 @@ func (r *rowReader) add(at Error, value []byte) error {
 		return fail(r.idColumn, "%s of %s has the same ID; remove one of them", where, first.File)
 	}
 	r.seen[at.ID] = at
-	row := Row{InstanceID: at.ID, Raw: value}
+	row := Row{InstanceID: at.ID, Raw: value, Where: at.where()}
 	for _, f := range []struct {
 		into  *string
 		names []string
@@ -95,8 +98,12 @@ func (r *rowReader) add(at Error, value []byte) error {
 		{&row.EvalScript, []string{"eval_script"}},
 		{&row.Parser, []string{"log_parser", "parser"}},
 	} {
+		read := columnText
+		if f.into == &row.TestCommand {
+			read = columnCommand
+		}
 		for _, name := range f.names {
-			text, reason := columnText(rawjson.Get(value, name))
+			text, reason := read(rawjson.Get(value, name))
 			if reason != "" {
 				return fail(name, "%s", reason)
 			}
@@ -122,8 +129,28 @@ func (r *rowReader) add(at Error, value []byte) error {
 	return nil
 }
 
+// columnCommand reads a command: a text, a list of commands, or one of a program and its
+// arguments, which is told by its words: none has a space, or the second is an option.
+func columnCommand(value []byte) (text, reason string) {
+	if kindName(value) != "a list" {
+		return columnText(value)
+	}
+	words, reason := columnList(value)
+	if reason != "" || len(words) < 2 {
+		return strings.Join(words, "\n"), reason
+	}
+	spaced := func(word string) bool { return strings.ContainsAny(word, " \t\n") }
+	if spaced(words[0]) || (!strings.HasPrefix(words[1], "-") && slices.ContainsFunc(words, spaced)) {
+		return strings.Join(words, "\n"), ""
+	}
+	for i, word := range words {
+		words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return strings.Join(words, " "), ""
+}
+
 // columnText reads a text. Numbers, as versions often are, are taken as they are written,
-// and a list of texts, as commands often are, as lines.
+// and a list of texts as lines.
 func columnText(value []byte) (text, reason string) {
 	switch kindName(value) {
 	case "text":

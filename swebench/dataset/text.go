@@ -22,6 +22,8 @@ func (r *rowReader) text(file string, data []byte) error {
 		return r.array(file, data)
 	case isPage(start):
 		return r.page(file, data)
+	case isOne(start):
+		return r.add(Error{File: file, Row: 1}, start)
 	}
 	return r.lines(file, data)
 }
@@ -50,6 +52,12 @@ func isPage(start []byte) bool {
 		return rawjson.Valid(start) == nil && rawjson.Kind(rawjson.Get(start, "rows")) == '['
 	}
 	return len(bytes.TrimSpace(rest)) == 0 && rawjson.Kind(rawjson.Get(first, "rows")) == '['
+}
+
+// isOne reports whether the file is one object over several lines: a row.
+func isOne(start []byte) bool {
+	first, _, more := bytes.Cut(start, []byte("\n"))
+	return start[0] == '{' && more && rawjson.Valid(first) != nil && rawjson.Valid(start) == nil
 }
 
 // page reads {"rows": [...]}, each of which is a row or {"row": {...}, "truncated_cells": [...]}.

@@ -9,7 +9,7 @@ import (
 )
 
 const full = `{"instance_id": "a__b-1", "repo": "a/b", "base_commit": "c0ffee", "problem_statement": "it breaks \u00e9", "image_name": "img:1",
- "test_patch": "tp", "patch": "p", "version": 3.0, "FAIL_TO_PASS": "[\"t1\", \"t 2\"]", "PASS_TO_PASS": ["t3"], "test_cmd": ["x", "y"],
+ "test_patch": "tp", "patch": "p", "version": 3.0, "FAIL_TO_PASS": "[\"t1\", \"t 2\"]", "PASS_TO_PASS": ["t3"], "test_cmd": ["x a", "y"],
  "eval_script": "#!/bin/sh", "log_parser": "pytest", "more": {"b": 1, "a": [2]}}`
 
 // Every form of a file gives the same rows, in their order and with all their columns.
@@ -28,15 +28,45 @@ func TestForms(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, []string{"a__b-1", "z"}, ids(rows), name)
 		require.JSONEq(t, full, string(rows[0].Raw), name)
-		rows[0].Raw = nil
+		require.Regexp(t, `/file, (row|line) 1$`, rows[0].Where, name)
+		rows[0].Raw, rows[0].Where = nil, ""
 		require.Equal(t, dataset.Row{
 			InstanceID: "a__b-1", Repo: "a/b", BaseCommit: "c0ffee", ProblemStatement: "it breaks é", ImageName: "img:1", TestPatch: "tp",
-			Patch: "p", Version: "3.0", FailToPass: []string{"t1", "t 2"}, PassToPass: []string{"t3"}, TestCommand: "x\ny",
+			Patch: "p", Version: "3.0", FailToPass: []string{"t1", "t 2"}, PassToPass: []string{"t3"}, TestCommand: "x a\ny",
 			EvalScript: "#!/bin/sh", Parser: "pytest",
 		}, rows[0], name)
 		require.Equal(t, "d", rows[1].ImageName, name)
 		require.Empty(t, rows[1].FailToPass, name)
 	}
+}
+
+// A list of commands are lines, and one of a program and its arguments is a line of words.
+func TestCommandLists(t *testing.T) {
+	t.Parallel()
+	for list, want := range map[string]string{
+		`"a b"`:                            "a b",
+		`["a b"]`:                          "a b",
+		`["make"]`:                         "make",
+		`["pip install .", "pytest -rA"]`:  "pip install .\npytest -rA",
+		`["cd x", "make"]`:                 "cd x\nmake",
+		`["make", "pytest -rA tests"]`:     "make\npytest -rA tests",
+		`["python3", "-c", "print('a')"]`:  `'python3' '-c' 'print('\''a'\'')'`,
+		`["pytest", "tests/test_a.py"]`:    "'pytest' 'tests/test_a.py'",
+		`["python3","-m","unittest","-v"]`: "'python3' '-m' 'unittest' '-v'",
+	} {
+		rows, err := dataset.Parse("x", []byte(`{"instance_id":"a","test_command":`+list+`}`))
+		require.NoError(t, err)
+		require.Equal(t, want, rows[0].TestCommand, list)
+	}
+}
+
+// A file with one object over several lines is a dataset of one row.
+func TestOneObject(t *testing.T) {
+	t.Parallel()
+	rows, err := dataset.Load(t.Context(), dataset.Source{Path: write(t, "one.json", "{\n \"instance_id\": \"a\",\n \"repo\": \"b\"\n}\n")})
+	require.NoError(t, err)
+	require.Len(t, rows, 1)
+	require.Equal(t, "b", rows[0].Repo)
 }
 
 // A file without rows is a dataset without rows.
