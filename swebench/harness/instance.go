@@ -80,6 +80,7 @@ func (g *grading) tests(ctx context.Context, p *place, j job) (output qwen.Outpu
 		}
 		script = j.row.TestCommand
 	}
+	script = relocated(script, j.spec.Dir, sandbox.Dir(p.box))
 	if err := atomicfile.Write(filepath.Join(j.dir, fileScript), []byte(script)); err != nil {
 		return output, 0, err
 	}

@@ -26,7 +26,9 @@ const RunLabel = "homing.eval-run"
 //
 // A row with an eval script is graded by it alone, as the Python harness does: the script
 // brings the tests. For a test command the test patch is applied first, on the files as the
-// base commit has them. Only Runtime must be set.
+// base commit has them. In a sandbox that says that its folder is another one than its spec
+// asks for, as local ones do, both run with that path in the place of the spec's. Only
+// Runtime must be set.
 type Native struct {
 	Runtime sandbox.Runtime
 	// Spec says what sandbox an instance gets; nil means its image and nothing else. Labels

@@ -80,6 +80,16 @@ type field struct {
 	repo, base string
 }
 
+// A test command that names the folder of images works in a local sandbox.
+func TestLocalFolder(t *testing.T) {
+	t.Parallel()
+	f := newField(t)
+	f.native.Runtime = f.yard.Runtime
+	f.add("here", goodPatch, func(r *dataset.Row) { r.TestCommand = "cd /testbed/tests/.. || exit 1\n" + r.TestCommand })
+	report := f.grade(t)
+	require.Equal(t, []string{"here"}, report.ResolvedIDs)
+}
+
 const tests = `for t in tests/test_*.sh; do
 	if sh "$t"; then echo "PASSED $t::works"; else echo "FAILED $t::works - no"; fi
 done
