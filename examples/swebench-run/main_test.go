@@ -131,6 +131,9 @@ func TestExitCodes(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("agent: {step_limit: 1}\n"), 0o600))
 	bare := filepath.Join(w.dir, "bare.jsonl")
 	require.NoError(t, os.WriteFile(bare, []byte(`{"instance_id":"a","problem_statement":"p"}`), 0o600))
+	hollow, broken := filepath.Join(w.dir, "hollow.jsonl"), filepath.Join(w.dir, "broken.jsonl")
+	require.NoError(t, os.WriteFile(hollow, []byte(`{"instance_id":"a","problem_statement":" ","test_command":"true","PASS_TO_PASS":["x"]}`), 0o600))
+	require.NoError(t, os.WriteFile(broken, []byte("{\"instance_id\":\"a\"}\n{\n"), 0o600))
 	local := []string{"-sandbox", "local", "-slice", ":2", "-workers", "2"}
 	for _, c := range []struct {
 		code int
@@ -144,6 +147,10 @@ func TestExitCodes(t *testing.T) {
 		{2, "want local, docker", append(local, "-sandbox", "vm")},
 		{2, "want native, official or none", append(local, "-harness", "mine")},
 		{2, "which 1 rows do not have; use official: a", append(local, "-dataset", bare)},
+		{2, "hollow.jsonl, line 1) has no problem_statement", append(local, "-dataset", hollow)},
+		{2, "filter", append(local, "-filter", "(")},
+		{2, "slice", append(local, "-slice", "x")},
+		{2, "broken.jsonl, line 2", append(local, "-dataset", broken)},
 		{2, "a shard needs the name", append(local, "-shard", "1/2")},
 		{2, "want i/n", append(local, "-shard", "1")},
 		{2, "NO_SUCH_VARIABLE is empty", append(local, "-api-key-env", "NO_SUCH_VARIABLE")},

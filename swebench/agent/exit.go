@@ -50,7 +50,8 @@ type Outcome struct {
 	// ExitStatus is "" when the trajectory has not ended: the context was done. Then it can
 	// go on, see [Replay].
 	ExitStatus ExitStatus
-	// Reason says more for people, such as which limit it was.
+	// Reason says more for people, such as which limit it was, or what the server said. What a
+	// server says may hold secrets.
 	Reason string
 	// Err is the failure behind an infrastructure status.
 	Err error

@@ -2,7 +2,11 @@ package agent
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"time"
+
+	"github.com/homing-go/homing/model"
 )
 
 // evidence is how long the patch of an unfinished trajectory may take, and farewell how long
@@ -16,7 +20,23 @@ const (
 // end ends the trajectory for a failure.
 func (r *run) end(ctx context.Context, status ExitStatus, err error) error {
 	r.out.Err = err
-	return r.endWith(ctx, status, err.Error(), nil)
+	return r.endWith(ctx, status, err.Error()+said(err), nil)
+}
+
+// maxSaid bounds what of a server's own words becomes a part of a reason.
+const maxSaid = 300
+
+// said is what the server has said of a failure; "" if it said nothing.
+func said(err error) string {
+	var failed *model.Error
+	if !errors.As(err, &failed) || failed.Message == "" {
+		return ""
+	}
+	words := strings.Join(strings.Fields(failed.Message), " ")
+	if len(words) > maxSaid {
+		words = strings.ToValidUTF8(words[:maxSaid], "") + "..."
+	}
+	return "; the server says: " + words
 }
 
 // endWith ends the trajectory and writes that down. What was not handed in is kept as

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/homing-go/homing/model"
 	"github.com/homing-go/homing/model/modeltest"
@@ -339,13 +340,15 @@ func TestEndpointFailures(t *testing.T) {
 	for _, c := range []struct {
 		step  modeltest.Step
 		want  agent.ExitStatus
+		says  string
 		infra bool
 	}{
-		{modeltest.Status(429, nil, `{"error":{"message":"slow down"}}`), agent.RateLimited, true},
-		{modeltest.Status(503, nil, "busy"), agent.EndpointFailed, true},
-		{modeltest.Status(401, nil, `{"error":{"message":"who"}}`), agent.EndpointFailed, true},
-		{modeltest.Reset(), agent.EndpointFailed, true},
-		{modeltest.Status(400, nil, `{"error":{"message":"This model's maximum context length is 10 tokens.","code":"context_length_exceeded"}}`), agent.ContextWindowExceeded, false},
+		{modeltest.Status(429, nil, `{"error":{"message":"slow down"}}`), agent.RateLimited, "; the server says: slow down", true},
+		{modeltest.Status(503, nil, "busy"), agent.EndpointFailed, "status 503", true},
+		{modeltest.Status(401, nil, `{"error":{"message":"who"}}`), agent.EndpointFailed, "; the server says: who", true},
+		{modeltest.Status(400, nil, `{"error":{"message":"no\nsuch `+strings.Repeat("é", 200)+`"}}`), agent.EndpointFailed, "; the server says: no such éé", true},
+		{modeltest.Reset(), agent.EndpointFailed, "transport failure", true},
+		{modeltest.Status(400, nil, `{"error":{"message":"This model's maximum context length is 10 tokens.","code":"context_length_exceeded"}}`), agent.ContextWindowExceeded, "maximum context length", false},
 	} {
 		r := newRepo(t)
 		server := modeltest.NewServerFunc(t, func(modeltest.Recorded) modeltest.Step { return c.step })
@@ -353,6 +356,10 @@ func TestEndpointFailures(t *testing.T) {
 		require.Equal(t, c.want, outcome.ExitStatus)
 		require.Equal(t, c.infra, outcome.ExitStatus.Infrastructure())
 		require.Error(t, outcome.Err)
+		require.NotContains(t, outcome.Err.Error(), "says", "errors hold no words of a server")
+		require.Contains(t, outcome.Reason, c.says)
+		require.Less(t, len(outcome.Reason), 500)
+		require.True(t, utf8.ValidString(outcome.Reason))
 		require.Empty(t, outcome.Submission)
 	}
 }

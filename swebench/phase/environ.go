@@ -11,8 +11,7 @@ const keyName = "OPENAI_API_KEY"
 
 // AgentEnv is the environment of the agents: environ, which is that of the service, with
 // the loopback and the endpoint's host excepted from any proxy, and with no other key than
-// the run's own. An endpoint on the loopback without a key gets EMPTY, because clients
-// refuse to start with none. Variables named in hide are left out.
+// that of EndpointKey. Variables named in hide are left out.
 func AgentEnv(environ []string, endpoint, key string, hide ...string) []string {
 	host := hostname(endpoint)
 	noProxy := lookup(environ, "NO_PROXY")
@@ -22,13 +21,19 @@ func AgentEnv(environ []string, endpoint, key string, hide ...string) []string {
 	list := union("127.0.0.1,localhost," + host + "," + noProxy)
 	env := without(environ, append(slices.Clone(hide), keyName, "NO_PROXY", "no_proxy")...)
 	env = append(env, "NO_PROXY="+list, "no_proxy="+list)
-	if key == "" && slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, host) {
-		key = "EMPTY"
-	}
-	if key != "" {
+	if key = EndpointKey(endpoint, key); key != "" {
 		env = append(env, keyName+"="+key)
 	}
 	return env
+}
+
+// EndpointKey is the key with which agents ask an endpoint: the run's own, and without one
+// EMPTY on the loopback, where servers without keys are, and none elsewhere.
+func EndpointKey(endpoint, key string) string {
+	if key == "" && slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, hostname(endpoint)) {
+		return "EMPTY"
+	}
+	return key
 }
 
 // EvalEnv is the environment of the evaluation, which calls no endpoint: environ without a

@@ -160,6 +160,13 @@ func (c Config) checked() (Config, error) {
 			return refuse("Rows", "the instance %s is there twice", row.InstanceID)
 		}
 		seen[row.InstanceID] = true
+		if strings.TrimSpace(row.ProblemStatement) == "" {
+			where := row.Where
+			if where != "" {
+				where = " (" + where + ")"
+			}
+			return refuse("Rows", "the instance %s%s has no problem_statement, so that there is nothing to work on; fill it in, or leave the instance out", row.InstanceID, where)
+		}
 	}
 	if c.Template.Name == "" {
 		c.Template = agent.Default()

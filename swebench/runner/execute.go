@@ -133,7 +133,7 @@ func (j *job) attempt(ctx context.Context) (ending, []byte, error) {
 // attach finds the sandbox in which an earlier process was at work.
 func (j *job) attach(ctx context.Context) (sandbox.Sandbox, error) {
 	if j.Sandbox == "" {
-		return nil, &unresumable{"its sandbox is not known"}
+		return nil, &unresumable{"its sandbox was removed when the run was interrupted"}
 	}
 	box, err := j.Runtime.Attach(ctx, j.Sandbox)
 	if errors.Is(err, sandbox.ErrGone) {

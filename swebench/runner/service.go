@@ -154,7 +154,7 @@ func (s *Jobs) config(ctx context.Context, j service.Job, log *jobLog) (Config, 
 		headers = swebench.DefaultHeaderNames()
 	}
 	endpoint := &Endpoint{
-		BaseURL: base, APIKey: j.EndpointAPIKey, Model: req.ModelName, Headers: headers, Template: template,
+		BaseURL: base, APIKey: phase.EndpointKey(base, j.EndpointAPIKey), Model: req.ModelName, Headers: headers, Template: template,
 		Direct: true, Retry: s.Retry, Audit: new(routing.Audit), Logger: slog.New(slog.DiscardHandler),
 	}
 	if err := endpoint.Check(); err != nil {

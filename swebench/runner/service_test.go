@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -28,12 +29,14 @@ import (
 type served struct {
 	*world
 	url, root string
+	key       *string // of the endpoint
 }
 
 func serve(w *world) *served {
 	w.Helper()
 	need(w, "bash")
-	s := &served{world: w, root: filepath.Join(w.dir, "artifacts")}
+	key := apiKey
+	s := &served{world: w, root: filepath.Join(w.dir, "artifacts"), key: &key}
 	jobs := &runner.Jobs{
 		Source: dataset.Source{Path: w.set.Dataset}, Place: runner.Place{Name: "local"}, Harness: "native",
 		Retry: model.Retry{Max: 2, MinWait: time.Millisecond, MaxWait: 2 * time.Millisecond},
@@ -74,9 +77,15 @@ func (s *served) submit(more string) swebench.StatusView {
 		ids = append(ids, t.ID)
 	}
 	list, _ := json.Marshal(ids)
+	key, _ := json.Marshal(s.key) // nil is null
+	return s.post(string(list), string(key), more)
+}
+
+func (s *served) post(ids, key, more string) swebench.StatusView {
+	s.Helper()
 	url := strings.Replace(strings.TrimSuffix(s.cluster.URL(), "/v1"), "127.0.0.1", "LOCALHOST", 1) + "/v1/"
-	body := `{"model_name":"org/tiny","endpoint_urls":["` + url + `"],"endpoint_api_key":"` + apiKey + `","num_instances":` + string(rune('0'+len(ids))) +
-		`,"workers":3,"max_eval_workers":2,"evaluated_instance_ids":` + string(list) + more + `}`
+	body := `{"model_name":"org/tiny","endpoint_urls":["` + url + `"],"endpoint_api_key":` + key + `,"num_instances":` + strconv.Itoa(len(s.set.Tasks)) +
+		`,"workers":3,"max_eval_workers":2,"evaluated_instance_ids":` + ids + more + `}`
 	view, err := swebench.ParseStatus(s.call("POST", "/v1/runs", body))
 	require.NoError(s, err)
 	for end := time.Now().Add(5 * time.Minute); !view.Status.Terminal(); time.Sleep(20 * time.Millisecond) {
@@ -137,6 +146,21 @@ func TestService(t *testing.T) {
 		}
 		return err
 	}))
+}
+
+// 109 and 110. An endpoint on localhost is asked as 127.0.0.1, and with the key EMPTY when
+// none was given, whatever key the service's own environment has.
+func Test109LocalEndpoint(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-ambient-key-1234")
+	s := serve(newWorld(t, 1))
+	s.key = nil
+	view := s.submit(`,"template":"qwen_tools"`)
+	require.Equal(t, swebench.StateSucceeded, view.Status, view.Error)
+	for _, b := range s.cluster.Backends() {
+		for _, r := range b.Records() {
+			require.Equal(t, []string{"Bearer EMPTY"}, r.Header.Values("Authorization"))
+		}
+	}
 }
 
 // An empty list of names sends none; with the default template the bash tool alone is offered.

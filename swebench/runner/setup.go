@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"regexp/syntax"
 	"strings"
 
 	"github.com/homing-go/homing/model"
@@ -133,6 +134,11 @@ func IsUsage(err error) bool {
 	var template *agent.ConfigError
 	var client *model.ConfigError
 	var header *routing.HeaderError
+	var rows *dataset.Error
+	var pattern *syntax.Error
+	if errors.As(err, &rows) { // else it is one of the disk or the network
+		return rows.File != "" || rows.Err == nil || errors.As(err, &pattern)
+	}
 	return errors.As(err, &own) || errors.As(err, &template) || errors.As(err, &client) || errors.As(err, &header)
 }
 
