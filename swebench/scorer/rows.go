@@ -2,6 +2,7 @@ package scorer
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/homing-go/homing/internal/rawjson"
 	"github.com/homing-go/homing/swebench"
+	"github.com/homing-go/homing/swebench/dataset"
 )
 
 const maxDataset = 1 << 30
@@ -35,8 +37,8 @@ func (e *RowsError) Error() string {
 	return fmt.Sprintf("scorer: dataset %s: %s", e.File, e.Reason)
 }
 
-// ReadRows reads the rows of a file, in their order: one JSON array of objects, or JSON
-// Lines. The ID is in the column of that name, "" meaning instance_id; the prompt in prompt
+// ReadRows reads the rows of a file, in their order: one JSON array of objects, JSON Lines,
+// or Parquet. The ID is in the column of that name, "" meaning instance_id; the prompt in prompt
 // or problem_statement. In file, {subset} and {split} stand for the two. A file that cannot
 // be read is reported with its path, as a *[RowsError] or an error of the file system.
 func ReadRows(file, column, subset, split string) ([]Row, error) {
@@ -56,6 +58,9 @@ func ReadRows(file, column, subset, split string) ([]Row, error) {
 	if len(data) > maxDataset {
 		return nil, &RowsError{File: file, Reason: fmt.Sprintf("it has more than %d bytes", maxDataset)}
 	}
+	if bytes.HasPrefix(data, []byte(parquetMark)) {
+		return parquetRows(file, column)
+	}
 	rows, err := ParseRows(data, column)
 	var fault *RowsError
 	if errors.As(err, &fault) {
@@ -64,7 +69,29 @@ func ReadRows(file, column, subset, split string) ([]Row, error) {
 	return rows, err
 }
 
-// ParseRows is [ReadRows] on the bytes of a file.
+// parquetMark begins a Parquet file.
+const parquetMark = "PAR1"
+
+func parquetRows(file, column string) ([]Row, error) {
+	table, err := dataset.Load(context.Background(), dataset.Source{Path: file, IDColumn: column})
+	var bad *dataset.Error
+	switch {
+	case errors.As(err, &bad):
+		return nil, &RowsError{File: file, Row: bad.Row, Reason: bad.Reason}
+	case err != nil:
+		return nil, fmt.Errorf("scorer: %w", err)
+	}
+	rows := make([]Row, len(table))
+	for i, row := range table {
+		rows[i] = Row{InstanceID: row.InstanceID, Prompt: rawjson.Text(rawjson.Get(row.Raw, "prompt"))}
+		if rows[i].Prompt == "" {
+			rows[i].Prompt = row.ProblemStatement
+		}
+	}
+	return rows, nil
+}
+
+// ParseRows is [ReadRows] on the bytes of a file, which cannot be Parquet.
 func ParseRows(data []byte, column string) ([]Row, error) {
 	if column == "" {
 		column = "instance_id"
@@ -72,8 +99,8 @@ func ParseRows(data []byte, column string) ([]Row, error) {
 	p := &rowParser{column: column, seen: map[string]int{}}
 	var err error
 	switch start := bytes.TrimSpace(data); {
-	case bytes.HasPrefix(start, []byte("PAR1")):
-		err = &RowsError{Reason: "Parquet is not read; write it as JSON Lines"}
+	case bytes.HasPrefix(start, []byte(parquetMark)):
+		err = &RowsError{Reason: "it is Parquet; use ReadRows, or write it as JSON Lines"}
 	case !utf8.Valid(data):
 		err = &RowsError{Reason: "it is not UTF-8"}
 	case bytes.HasPrefix(start, []byte("[")):

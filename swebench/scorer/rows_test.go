@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/homing-go/homing/swebench/scorer"
+	"github.com/parquet-go/parquet-go"
 	"github.com/stretchr/testify/require"
 )
 
@@ -28,6 +29,26 @@ func TestRows(t *testing.T) {
 	rows, err := scorer.ParseRows([]byte(`{"id":"x","instance_id":5}`), "id")
 	require.NoError(t, err)
 	require.Equal(t, "x", rows[0].InstanceID)
+}
+
+// A dataset is read as it is published, in Parquet.
+func TestRowsInParquet(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		ID      string `parquet:"instance_id"`
+		Problem string `parquet:"problem_statement"`
+	}
+	file := filepath.Join(t.TempDir(), "lite.parquet")
+	require.NoError(t, parquet.WriteFile(file, []row{{"b", "p"}, {"a", "q"}}))
+	rows, err := scorer.ReadRows(strings.Replace(file, "lite", "{subset}", 1), "", "lite", "test")
+	require.NoError(t, err)
+	require.Equal(t, []scorer.Row{{InstanceID: "b", Prompt: "p"}, {InstanceID: "a", Prompt: "q"}}, rows)
+
+	require.NoError(t, parquet.WriteFile(file, []row{{"b", "p"}, {"b", "q"}}))
+	_, err = scorer.ReadRows(file, "", "lite", "test")
+	var fault *scorer.RowsError
+	require.ErrorAs(t, err, &fault)
+	require.Equal(t, 2, fault.Row)
 }
 
 func TestRowsRefused(t *testing.T) {
