@@ -49,6 +49,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&setup.Run, "run", "", "name of the run, random if there is none; a name is for one -out")
 	flags.StringVar(&setup.Shard, "shard", "", "part i/n of the run, such as 1/4")
 	flags.StringVar(&setup.Out, "out", "swebench_run", "output folder; one that has a run goes on with it")
+	flags.BoolVar(&setup.KeepSandboxes, "keep-sandboxes", false, "when interrupted, leave the sandboxes of unfinished instances, so that the next run with -out goes on in them")
 	asJSON := flags.Bool("json", false, "print the result as one JSON object")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0

@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/homing-go/homing/routing/routingtest"
@@ -45,6 +48,7 @@ type world struct {
 	set     runnertest.Set
 	cluster *routingtest.Cluster
 	dir     string
+	asked   atomic.Pointer[func(*routingtest.Request)] // sees each request before its answer
 }
 
 func newWorld(t *testing.T, tasks ...runnertest.Task) *world {
@@ -54,12 +58,19 @@ func newWorld(t *testing.T, tasks ...runnertest.Task) *world {
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "tmp"), 0o755))
 	set, err := runnertest.Write(filepath.Join(dir, "data"), tasks...)
 	require.NoError(t, err)
-	cluster, err := routingtest.NewCluster(routingtest.ClusterConfig{
-		Backends: 3, Backend: routingtest.BackendConfig{Reply: runnertest.Model(tasks...), Record: 1000},
+	w := &world{T: t, set: set, dir: dir}
+	script := runnertest.Model(tasks...)
+	w.cluster, err = routingtest.NewCluster(routingtest.ClusterConfig{
+		Backends: 3, Backend: routingtest.BackendConfig{Record: 1000, Reply: func(req *routingtest.Request) routingtest.Answer {
+			if asked := w.asked.Load(); asked != nil {
+				(*asked)(req)
+			}
+			return script(req)
+		}},
 	})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, cluster.Close()) })
-	return &world{T: t, set: set, cluster: cluster, dir: dir}
+	t.Cleanup(func() { require.NoError(t, w.cluster.Close()) })
+	return w
 }
 
 // result is the JSON of the command.
@@ -180,4 +191,46 @@ func TestExitCodes(t *testing.T) {
 		}
 	}
 	require.Fail(t, "-header '' sends no header")
+}
+
+// An interrupt ends the commands and tells the exit code of an incomplete score. The next run
+// begins the unfinished instance anew, under another session, or goes on with it where its
+// sandbox was to be left.
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	for _, keep := range []bool{false, true} {
+		w := newWorld(t, runnertest.Tasks()[:1]...)
+		args := []string{"-sandbox", "local", "-template", "qwen_tools", "-out", filepath.Join(w.dir, "out"), fmt.Sprintf("-keep-sandboxes=%v", keep)}
+		waiting, release := make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		hold := func(req *routingtest.Request) {
+			if req.Answered() == 2 {
+				once.Do(func() { close(waiting); <-release })
+			}
+		}
+		w.asked.Store(&hold)
+		cmd := w.command(args...)
+		require.NoError(t, cmd.Start())
+		<-waiting
+		require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		_ = cmd.Wait()
+		close(release)
+		require.Equal(t, 1, cmd.ProcessState.ExitCode())
+		boxes, err := filepath.Glob(filepath.Join(w.temp(), "homing-local-*", "[0-9a-f]*"))
+		require.NoError(t, err)
+		require.Equal(t, keep, len(boxes) == 1, boxes)
+
+		res, log := w.run(0, args...)
+		require.Equal(t, 1, res.Resolved, log)
+		sessions := map[string]bool{}
+		for _, b := range w.cluster.Backends() {
+			for _, r := range b.Records() {
+				sessions[r.Header.Get("X-Session-ID")] = true
+			}
+		}
+		require.Equal(t, keep, len(sessions) == 1, log)
+		boxes, err = filepath.Glob(filepath.Join(w.temp(), "homing-local-*", "[0-9a-f]*"))
+		require.NoError(t, err)
+		require.Empty(t, boxes)
+	}
 }

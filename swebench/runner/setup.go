@@ -35,6 +35,8 @@ type Setup struct {
 	// Run, Shard and Out are Run, Shard and Dir of [Config]. In a scheduler's job a part of a
 	// run needs no name.
 	Run, Shard, Out string
+	// KeepSandboxes is that of [Config].
+	KeepSandboxes bool
 	Retry           model.Retry
 	Logger          *slog.Logger
 }
@@ -102,7 +104,7 @@ func (s Setup) Open(ctx context.Context) (Config, *Endpoint, error) {
 	return Config{
 		Rows: rows, Dir: s.Out, Model: s.Model, NewClient: endpoint.NewClient, Headers: endpoint.Names(), Audit: endpoint.Audit,
 		Template: template, Runtime: w, Spec: w.Spec, Evaluator: evaluator, Run: s.Run, Shard: shard, Names: names, Workers: s.Workers,
-		Logger: s.Logger,
+		KeepSandboxes: s.KeepSandboxes, Logger: s.Logger,
 	}, endpoint, nil
 }
 
