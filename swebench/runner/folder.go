@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +32,9 @@ type record struct {
 	Model        string    `json:"model"`
 	Template     string    `json:"template"`
 	TemplateHash string    `json:"template_sha256"`
-	EvalRunID    string    `json:"eval_run_id,omitempty"`
+	// Headers are the names under which sessions travel; nil where that is not known.
+	Headers   []string `json:"session_headers"`
+	EvalRunID string   `json:"eval_run_id,omitempty"`
 	// Named tells that the run's name was given, and is remembered elsewhere.
 	Named bool `json:"named,omitempty"`
 }
@@ -95,7 +98,7 @@ func (f *folder) open(c *Config) error {
 	f.fresh = true
 	f.record = record{
 		Run: c.Run, Shard: c.Shard.String(), Owner: random(16), Created: time.Now().UTC(),
-		Model: c.Model, Template: c.Template.Name, TemplateHash: c.Template.Hash(), Named: c.Run != "",
+		Model: c.Model, Template: c.Template.Name, TemplateHash: c.Template.Hash(), Headers: c.Headers, Named: c.Run != "",
 	}
 	if id := c.Labels[phase.RunLabel]; id != "" {
 		f.Owner = id // by which a service finds what a killed one has left
@@ -122,6 +125,9 @@ func (f *folder) same(c *Config) error {
 		if s.given != "" && s.given != s.kept {
 			return &ConfigError{Field: s.field, Reason: fmt.Sprintf("it is %q, but %s has a run with %q; name another folder", s.given, f.dir, s.kept)}
 		}
+	}
+	if c.Headers != nil && f.Headers != nil && !slices.Equal(c.Headers, f.Headers) {
+		return &ConfigError{Field: "Headers", Reason: fmt.Sprintf("they are %q, but %s has a run with %q; name another folder", c.Headers, f.dir, f.Headers)}
 	}
 	if given := c.Shard.String(); given != f.Shard {
 		return &ConfigError{Field: "Shard", Reason: fmt.Sprintf("it is %q, but %s has the part %q of a run; name another folder", given, f.dir, f.Shard)}

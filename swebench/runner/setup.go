@@ -37,8 +37,8 @@ type Setup struct {
 	Run, Shard, Out string
 	// KeepSandboxes is that of [Config].
 	KeepSandboxes bool
-	Retry           model.Retry
-	Logger          *slog.Logger
+	Retry         model.Retry
+	Logger        *slog.Logger
 }
 
 // Open makes the configuration of the run and the endpoint of its clients. It reads the

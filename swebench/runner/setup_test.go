@@ -3,6 +3,7 @@ package runner_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/homing-go/homing/swebench/dataset"
@@ -55,6 +56,10 @@ func TestRefusals(t *testing.T) {
 		{"Runtime: it is nil", func(c *runner.Config) { c.Runtime = nil }},
 		{"Rows: there are none", func(c *runner.Config) { c.Rows = nil }},
 		{"is there twice", func(c *runner.Config) { c.Rows = append(c.Rows[:2:2], c.Rows[0]) }},
+		{"tiny__greet-2 (x.jsonl, line 7) has no problem_statement", func(c *runner.Config) {
+			c.Rows = slices.Clone(c.Rows)
+			c.Rows[1].ProblemStatement, c.Rows[1].Where = "\n", "x.jsonl, line 7"
+		}},
 		{"Rows: the instance's ID", func(c *runner.Config) { c.Rows = []dataset.Row{{InstanceID: "../x"}} }},
 		{"a shard needs the name", func(c *runner.Config) { c.Shard = runner.Shard{Index: 1, Of: 2} }},
 		{"Shard: it is 3/2", func(c *runner.Config) { c.Shard, c.Run = runner.Shard{Index: 3, Of: 2}, "r" }},
@@ -98,8 +103,9 @@ func TestRunNames(t *testing.T) {
 	refused(`Run: it is "other", but`)
 	cfg.Run, cfg.Model = "nightly", "m2"
 	refused(`Model: it is "m2", but`)
+	cfg.Model, cfg.Headers = "org/tiny", []string{"X-Other"}
+	refused(`Headers: they are ["X-Other"], but`)
 	require.NoError(t, os.RemoveAll(cfg.Dir))
-	cfg.Model = "org/tiny"
 	refused(`"nightly" was used on`) // also when the folder is gone
 }
 
