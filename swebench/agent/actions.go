@@ -94,6 +94,17 @@ func (e *tooManyCallsError) Error() string {
 	return fmt.Sprintf("too_many_calls: your response has %s tool calls, and at most %d are carried out; nothing was run. Use fewer calls and look at their results", has, e.limit)
 }
 
+// tooMany reports whether a client has refused an answer for the number of its calls. Each
+// kind of client says so in its own place.
+func tooMany(err error) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if strings.Contains(err.Error(), "tool calls in one answer") {
+			return true
+		}
+	}
+	return false
+}
+
 // Guidance behind the error, for templates without one of their own.
 const (
 	guidanceBash   = "Call the tool bash with your command: {\"command\": \"...\"}. If your work is done, hand it in as the first message says."

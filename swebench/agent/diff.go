@@ -52,7 +52,11 @@ func (e *executor) diff(ctx context.Context, limit time.Duration) ([]byte, error
 	if err := failure(out, err); err != nil {
 		return nil, err
 	}
-	return e.portable(ctx, out.Stdout, []string{"."})
+	return e.portable(ctx, limit, out.Stdout, []string{"."})
+}
+
+func (e *executor) tooLong(size int) error {
+	return noPatchError(fmt.Sprintf("the patch has %d bytes, and at most %d are taken; leave large files out", size, e.limits.Patch))
 }
 
 // noPatchError tells the model why there is no patch; the sandbox is all right.
@@ -83,10 +87,21 @@ func failure(out qwen.Output, err error) error {
 // portable returns a patch that is text. Predictions travel as JSON, which has no place for
 // bytes that are no UTF-8: where there are such, the files that have them go in git's
 // binary form, and their names in quotes. Other patches stay as they are.
-func (e *executor) portable(ctx context.Context, patch []byte, paths []string) ([]byte, error) {
-	if utf8.Valid(patch) || e.base == "" {
+func (e *executor) portable(ctx context.Context, limit time.Duration, patch []byte, paths []string) ([]byte, error) {
+	if utf8.Valid(patch) || e.base == "" || len(patch) > e.limits.Patch {
 		return patch, nil
 	}
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	whole, err := e.fileByFile(limited, paths)
+	if err != nil && ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
+		return nil, noPatchError(fmt.Sprintf("files that are no UTF-8 took longer than %v; leave them out", limit))
+	}
+	return whole, err
+}
+
+// fileByFile makes the patch of each file on its own.
+func (e *executor) fileByFile(ctx context.Context, paths []string) ([]byte, error) {
 	out, err := e.script(ctx, names, append([]string{e.dir, e.base}, paths...)...)
 	if err := failure(out, err); err != nil {
 		return nil, err
@@ -103,7 +118,9 @@ func (e *executor) portable(ctx context.Context, patch []byte, paths []string) (
 				break
 			}
 		}
-		whole = append(whole, part...)
+		if whole = append(whole, part...); len(whole) > e.limits.Patch {
+			break // it is not taken, however long it is
+		}
 	}
 	return whole, nil
 }

@@ -17,13 +17,14 @@
 //
 // Patches are bytes. Those made here are compared with the commit of the start, whatever the
 // model commits, and files that are no UTF-8 go in git's binary form, since predictions are
-// JSON. A patch that a command of the model prints is taken as it is.
+// JSON. A patch that a command of the model prints is taken as it is. One that is longer than
+// [Limits.Patch] is not taken.
 //
 // # Limits
 //
-// Every trajectory ends: by steps, time, tokens, cost, or unfit answers in a row; one command
-// and one answer have limits of their own. [ExitStatus] names the end, and tells failures of
-// endpoint and sandbox apart from those of the model.
+// Every trajectory ends: by steps, time, tokens, cost, or unfit answers in a row; one command,
+// one answer and a patch have limits of their own. [ExitStatus] names the end, and tells
+// failures of endpoint and sandbox apart from those of the model, whatever it does.
 //
 // # Journal
 //

@@ -81,6 +81,14 @@ func (e *executor) script(ctx context.Context, script string, args ...string) (q
 
 // do carries one action out. An error means that the sandbox has failed.
 func (e *executor) do(ctx context.Context, action qwen.Action) (qwen.Result, error) {
+	res, err := e.carry(ctx, action)
+	if s := res.Submission; err == nil && s != nil && len(s.Patch) > e.limits.Patch {
+		return refused(e.tooLong(len(s.Patch)))
+	}
+	return res, err
+}
+
+func (e *executor) carry(ctx context.Context, action qwen.Action) (qwen.Result, error) {
 	run, ok := action.(qwen.Exec)
 	if ok {
 		return e.exec(ctx, run)
@@ -91,14 +99,26 @@ func (e *executor) do(ctx context.Context, action qwen.Action) (qwen.Result, err
 	if err != nil && ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
 		return e.stopped(qwen.Output{}), nil
 	}
+	if err != nil && ctx.Err() == nil && e.alive(ctx) {
+		// The model has taken away what its action needs, such as the folder of the repository.
+		return qwen.Result{Output: fmt.Appendf(nil, "%v\n", err), ExitCode: 1}, nil
+	}
 	submit, ok := action.(qwen.Submit)
 	if err == nil && ok && res.Submission != nil {
-		if res.Submission.Patch, err = e.portable(ctx, res.Submission.Patch, submit.Paths); err != nil {
+		if res.Submission.Patch, err = e.portable(ctx, e.limits.Command, res.Submission.Patch, submit.Paths); err != nil {
 			return refused(err)
 		}
 	}
 	res.Output = e.keep(res.Output)
 	return res, err
+}
+
+// alive reports whether the sandbox still runs commands.
+func (e *executor) alive(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, e.limits.Command)
+	defer cancel()
+	out, err := e.sandbox.Run(ctx, qwen.Command{Args: []string{"sh", "-c", "echo alive"}, Dir: "/"})
+	return err == nil && string(out.Stdout) == "alive\n"
 }
 
 // maxArgument is what one argument of a process holds on Linux with pages of 4 KiB.

@@ -25,7 +25,9 @@ const (
 	// ContextWindowExceeded: the history does not fit the model's context any more.
 	ContextWindowExceeded ExitStatus = "ContextWindowExceeded"
 
-	// SandboxLost: commands cannot be run any more, such as when the container is dead.
+	// SandboxLost: commands cannot be run any more, such as when the container is dead. A
+	// model that destroys the shell of its sandbox ends so, too: nothing tells the two apart.
+	// One that takes its repository away goes on, to its limits.
 	SandboxLost ExitStatus = "SandboxLost"
 	// RateLimited: the endpoint still refused for too many requests when the retries were used up.
 	RateLimited ExitStatus = "RateLimited"

@@ -28,6 +28,9 @@ type Limits struct {
 	// Output is how many bytes are kept of what one command prints, from both ends; without
 	// a limit it is 1 MiB.
 	Output int
+	// Patch is how many bytes a patch may have; without a limit it is 4 MiB. A longer one is
+	// not taken: the model is told, and the task goes on.
+	Patch int
 }
 
 // over returns the limits l, and those of base where l has none of its own.
@@ -40,6 +43,7 @@ func (l Limits) over(base Limits) Limits {
 	l.Command = pick(l.Command, base.Command, 5*time.Minute)
 	l.Calls = pick(l.Calls, base.Calls, 100)
 	l.Output = pick(l.Output, base.Output, 1<<20)
+	l.Patch = pick(l.Patch, base.Patch, 4<<20)
 	return l
 }
 

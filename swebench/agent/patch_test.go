@@ -1,12 +1,20 @@
 package agent_test
 
 import (
+	"context"
+	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 	"unicode/utf8"
 
+	"github.com/homing-go/homing/internal/memhttp"
+	"github.com/homing-go/homing/model"
 	"github.com/homing-go/homing/model/modeltest"
+	"github.com/homing-go/homing/qwen"
 	"github.com/homing-go/homing/swebench/agent"
 	"github.com/stretchr/testify/require"
 )
@@ -79,4 +87,72 @@ func TestPatchAppliesByteForByte(t *testing.T) {
 		require.NoFileExists(t, r.path(".git/info/attributes.lock"))
 		require.NotContains(t, shell(t, r.dir, "cat .git/info/attributes 2>/dev/null || true"), "-diff", "the repository's settings are as they were")
 	}
+}
+
+// A patch that is longer than the limit is not taken, however it is handed in: the model is
+// told, and the next one counts.
+func TestPatchLimit(t *testing.T) {
+	t.Parallel()
+	const big = "head -c 5000 /dev/zero | tr '\\0' x > big.txt; echo >> big.txt; echo 2 > a.txt"
+	for name, c := range map[string]struct {
+		template    agent.Template
+		markerEnds  bool
+		large, fine modeltest.Step
+	}{
+		"finish":  {agent.QwenTools(), false, finish("a.txt", "big.txt"), finish("a.txt")},
+		"command": {agent.Default(), false, bash("echo " + agent.Marker), bash(handIn + " -- a.txt")},
+		"printed": {agent.Default(), false, bash("echo " + agent.Marker + "; cat big.txt"), bash(handIn + " -- a.txt")},
+		"marker":  {agent.Default(), true, bash("echo " + agent.Marker + "; cat big.txt"), bash(handIn + " -- a.txt")},
+	} {
+		r := newRepo(t, "a.txt", "1\n")
+		server := modeltest.NewServer(t, bash(big), c.large, c.fine)
+		cfg := r.config(server.URL())
+		cfg.Template, cfg.MarkerEnds, cfg.Limits = c.template, c.markerEnds, agent.Limits{Patch: 4000}
+		outcome := run(t, cfg, r.task())
+		require.Equal(t, agent.Submitted, outcome.ExitStatus, name)
+		require.Len(t, server.Requests(), 3, name)
+		require.Contains(t, lastContent(t, server.Requests()[2]), "bytes, and at most 4000 are taken", name)
+		require.Contains(t, string(outcome.Submission), "+2\n", name)
+		require.NotContains(t, string(outcome.Submission), "xxx", name)
+	}
+}
+
+// oddities is a sandbox whose repository differs in very many files that are no UTF-8.
+type oddities struct{ toy }
+
+func (s *oddities) Run(ctx context.Context, cmd qwen.Command) (qwen.Output, error) {
+	switch all := strings.Join(cmd.Args, " "); {
+	case strings.Contains(all, "git add -N -A"):
+		return qwen.Output{Stdout: []byte("\xff")}, nil
+	case strings.Contains(all, "--name-only"):
+		return qwen.Output{Stdout: []byte(strings.Repeat("name\x00", 100_000))}, nil
+	case strings.Contains(all, "info/attributes"):
+		return s.toy.Run(ctx, cmd)
+	case strings.Contains(all, agent.Marker):
+		return qwen.Output{Stdout: []byte(agent.Marker + "\n")}, nil
+	}
+	return s.toy.Run(ctx, cmd)
+}
+
+// However many files have to be looked at one by one, a patch takes no longer than a command.
+func TestPatchTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := memhttp.Serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(strings.ReplaceAll(answerOf(1), "\"true", "\"echo "+agent.Marker)))
+		}))
+		defer server.Close()
+		client, err := model.New(model.Config{BaseURL: server.URL() + "/v1", Model: "m", HTTPClient: &http.Client{Transport: server.Transport()}})
+		require.NoError(t, err)
+		defer client.CloseIdleConnections()
+		begin := time.Now()
+		journal := new(agent.MemoryJournal)
+		box := &oddities{toy{takes: time.Second}}
+		outcome, err := agent.Run(t.Context(), agent.Config{Client: client, Sandbox: box, Journal: journal, Limits: agent.Limits{Steps: 1}}, agent.Task{InstanceID: "i", Problem: "p"})
+		require.NoError(t, err)
+		require.Equal(t, agent.LimitsExceeded, outcome.ExitStatus)
+		require.Contains(t, journal.Steps()[2].Result.Message, "files that are no UTF-8 took longer than 5m0s")
+		require.Less(t, time.Since(begin), 6*time.Minute, "and no longer for the evidence")
+	})
 }

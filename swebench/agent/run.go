@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/homing-go/homing/model"
@@ -212,7 +211,7 @@ func (r *run) unanswered(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, model.KindOutput):
 		fault = errors.New("bad_json: the server could not read the tool call in your response. Write one call at a time, its arguments as one JSON object")
-	case errors.Is(err, model.KindResponse) && strings.Contains(err.Error(), "tool calls in one answer"):
+	case errors.Is(err, model.KindResponse) && tooMany(err):
 		fault = &tooManyCallsError{limit: r.cfg.Limits.Calls}
 	default:
 		return r.end(ctx, modelExit(err), err)

@@ -47,7 +47,7 @@ func (r Run) stale(predictions map[string]Prediction) error {
 			if _, err := os.Lstat(report); err != nil {
 				continue
 			}
-			patch, err := readFile(filepath.Join(dir, filePatch), maxPredictions)
+			patch, err := readFile(filepath.Join(dir, filePatch), MaxPredictions)
 			_, whole := verdict(dir, id)
 			if err == nil && whole && (patch == nil || string(patch) == p.Patch) {
 				continue

@@ -13,8 +13,8 @@ import (
 	"github.com/homing-go/homing/swebench"
 )
 
-// maxPredictions is how long a file of predictions may be.
-const maxPredictions = 256 << 20
+// MaxPredictions is how many bytes a file of predictions may have.
+const MaxPredictions = 256 << 20
 
 // A Prediction is what an agent left of one instance.
 type Prediction struct {
@@ -35,12 +35,12 @@ func ReadPredictions(name string) (map[string]Prediction, error) {
 		return nil, fmt.Errorf("predictions: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, maxPredictions+1))
+	data, err := io.ReadAll(io.LimitReader(f, MaxPredictions+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("predictions: %w", err)
-	case len(data) > maxPredictions:
-		return nil, fmt.Errorf("predictions %s: it has more than %d bytes, which is the limit", name, maxPredictions)
+	case len(data) > MaxPredictions:
+		return nil, fmt.Errorf("predictions %s: it has more than %d bytes, which is the limit", name, MaxPredictions)
 	}
 	predictions, err := parsePredictions(data)
 	if err != nil {

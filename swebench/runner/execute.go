@@ -45,7 +45,7 @@ func (j *job) do(ctx context.Context) error {
 		j.leave(ctx)
 		return err
 	}
-	if err := j.keep(end, patch); err != nil {
+	if end, err = j.keep(end, patch); err != nil {
 		j.leave(ctx)
 		return err
 	}
@@ -197,17 +197,17 @@ func (j *job) spec(ctx context.Context) (sandbox.Spec, error) {
 	return spec, nil
 }
 
-// keep writes down how the instance has ended. What is written can be written again after a
-// crash; the state comes last.
-func (j *job) keep(end ending, patch []byte) error {
+// keep writes down how the instance has ended, and returns it. What is written can be written
+// again after a crash; the state comes last.
+func (j *job) keep(end ending, patch []byte) (ending, error) {
 	end.reason = j.Redact.Text(end.reason)
 	if steps, err := agent.ReadJournal(j.journal()); err == nil && len(steps) > 0 {
 		var b bytes.Buffer
 		if err := agent.WriteTrajectory(&b, steps); err != nil {
-			return err
+			return end, err
 		}
 		if err := atomicfile.Write(j.trajectory(), b.Bytes()); err != nil {
-			return err
+			return end, err
 		}
 	}
 	var err error
@@ -216,11 +216,14 @@ func (j *job) keep(end ending, patch []byte) error {
 	} else {
 		err = j.preds.set(j.id, harness.Prediction{Model: j.Model, Patch: string(patch)})
 	}
+	if full := (*fullError)(nil); errors.As(err, &full) {
+		end, err = ending{PredictionsFull, full.Error()}, nil
+	}
 	if err != nil {
-		return err
+		return end, err
 	}
 	j.Status, j.Reason = end.status, end.reason
-	return j.save()
+	return end, j.save()
 }
 
 // leave ends the sandbox of a trajectory that has not ended, unless it is to go on there.

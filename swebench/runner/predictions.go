@@ -2,6 +2,7 @@ package runner
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"sync"
@@ -12,7 +13,8 @@ import (
 
 // predictions are those of a preds.json, which is replaced as a whole.
 type predictions struct {
-	file string
+	file  string
+	limit int // of bytes
 
 	mu      sync.Mutex
 	entries map[string]harness.Prediction
@@ -20,7 +22,7 @@ type predictions struct {
 
 // openPredictions reads what an earlier process left, and makes sure that there is a file.
 func openPredictions(file string) (*predictions, error) {
-	p := &predictions{file: file}
+	p := &predictions{file: file, limit: harness.MaxPredictions}
 	var err error
 	if p.entries, err = harness.ReadPredictions(file); errors.Is(err, os.ErrNotExist) {
 		p.entries = map[string]harness.Prediction{}
@@ -30,7 +32,18 @@ func openPredictions(file string) (*predictions, error) {
 }
 
 func (p *predictions) write() error {
-	return atomicfile.Write(p.file, harness.AppendPredictions(nil, p.entries))
+	data := harness.AppendPredictions(nil, p.entries)
+	if len(data) > p.limit {
+		return &fullError{len(data), p.limit}
+	}
+	return atomicfile.Write(p.file, data)
+}
+
+// A fullError says that a file with one more prediction could not be read by anybody.
+type fullError struct{ size, limit int }
+
+func (e *fullError) Error() string {
+	return fmt.Sprintf("with its prediction the file would have %d bytes, and readers take %d; run fewer instances with one folder", e.size, e.limit)
 }
 
 func (p *predictions) has(id string) bool {
@@ -40,7 +53,8 @@ func (p *predictions) has(id string) bool {
 	return ok
 }
 
-// set adds the prediction of an instance.
+// set adds the prediction of an instance. After a *fullError the file is as it was, without
+// an earlier prediction of it.
 func (p *predictions) set(id string, prediction harness.Prediction) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -48,7 +62,14 @@ func (p *predictions) set(id string, prediction harness.Prediction) error {
 		return nil
 	}
 	p.entries[id] = prediction
-	return p.write()
+	err := p.write()
+	if full := (*fullError)(nil); errors.As(err, &full) {
+		delete(p.entries, id)
+		if err := p.write(); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // remove takes the prediction of an instance away.

@@ -14,6 +14,7 @@ import (
 	"github.com/homing-go/homing/routing"
 	"github.com/homing-go/homing/swebench"
 	"github.com/homing-go/homing/swebench/dataset"
+	"github.com/homing-go/homing/swebench/harness"
 	"github.com/homing-go/homing/swebench/internal/atomicfile"
 	"github.com/homing-go/homing/swebench/phase"
 	"github.com/homing-go/homing/swebench/service"
@@ -101,12 +102,9 @@ func prepareFolder(j service.Job) error {
 	return os.MkdirAll(output, 0o755) //nolint:gosec // operators read artifacts
 }
 
-// maxPredictions bounds the predictions of a run.
-const maxPredictions = 256 << 20
-
 // publish copies the predictions, as far as there are any, to where clients find them.
 func publish(j service.Job) error {
-	data, err := readFile(j.Path(swebench.DirOutput, swebench.FilePreds), maxPredictions)
+	data, err := readFile(j.Path(swebench.DirOutput, swebench.FilePreds), harness.MaxPredictions)
 	if err != nil || data == nil {
 		return err
 	}

@@ -23,10 +23,14 @@ const (
 	ClientFailed agent.ExitStatus = "ClientFailed"
 )
 
+// PredictionsFull is for an instance whose prediction has no room: with it preds.json would
+// have more than [harness.MaxPredictions] bytes.
+const PredictionsFull agent.ExitStatus = "PredictionsFull"
+
 // infrastructure reports whether a status says nothing of the model.
 func infrastructure(status agent.ExitStatus) bool {
 	switch status {
-	case ImageMissing, SandboxNotStarted, ClientFailed:
+	case ImageMissing, SandboxNotStarted, ClientFailed, PredictionsFull:
 		return true
 	}
 	return status.Infrastructure()
