@@ -100,16 +100,14 @@ func (b *Bubblewrap) Start(ctx context.Context, spec Spec) (Sandbox, error) {
 	if err != nil {
 		return nil, &StartError{Image: spec.Image + spec.Root, Err: err}
 	}
-	id, _, err := b.make(spec)
+	id, err := b.make(spec, func(d draft) error { return b.sandbox(d.id, spec).fill(ctx, d) })
 	if err != nil {
 		return nil, &StartError{Image: spec.Root, Err: err}
 	}
 	s := b.sandbox(id, spec)
-	if err = s.fill(ctx); err == nil {
-		var res Result
-		if res, err = s.script(ctx, nil, `[ -d "$1" ]`, spec.Dir); err == nil && res.ExitCode != 0 {
-			err = fmt.Errorf("its folder %s is not there: %s", spec.Dir, lastWords(res.Stderr.Bytes()))
-		}
+	res, err := s.script(ctx, nil, `[ -d "$1" ]`, spec.Dir)
+	if err == nil && res.ExitCode != 0 {
+		err = fmt.Errorf("its folder %s is not there: %s", spec.Dir, lastWords(res.Stderr.Bytes()))
 	}
 	if err != nil {
 		_ = b.remove(id)
@@ -179,17 +177,17 @@ func (s *wrappedSandbox) writable() []string {
 	})
 }
 
-// own is where the sandbox keeps its copy of the writable folder of this number.
-func (s *wrappedSandbox) own(i int) string {
-	return filepath.Join(s.engine.dir, s.id, "own", strconv.Itoa(i))
-}
+// ownName is where, in the folder of a sandbox, its copy of the writable folder of this number is.
+func ownName(i int) string { return filepath.Join("own", strconv.Itoa(i)) }
+
+func (s *wrappedSandbox) own(i int) string { return filepath.Join(s.engine.dir, s.id, ownName(i)) }
 
 // resolver is the file that says where names are resolved.
 const resolver = "/etc/resolv.conf"
 
 // fill copies the writable folders out of the root, which they must not leave by links. What
 // is mounted needs a folder in the root to be mounted on.
-func (s *wrappedSandbox) fill(ctx context.Context) error {
+func (s *wrappedSandbox) fill(ctx context.Context, d draft) error {
 	root, err := os.OpenRoot(s.spec.Root)
 	if err != nil {
 		return err
@@ -204,7 +202,7 @@ func (s *wrappedSandbox) fill(ctx context.Context) error {
 		info, err := root.Stat("." + dir)
 		switch {
 		case err == nil && info.IsDir():
-			err = copyTree(ctx, filepath.Join(s.spec.Root, dir), s.own(i))
+			err = d.copyTree(ctx, filepath.Join(s.spec.Root, dir), ownName(i))
 		case errors.Is(err, fs.ErrNotExist):
 			err = nil // nothing is mounted there
 		case err == nil:

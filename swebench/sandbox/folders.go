@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -42,35 +41,18 @@ func foldersAt(dir, kind string) folders {
 	return folders{dir: dir}
 }
 
-// make makes the folder of a new sandbox, with its record.
-func (f folders) make(spec Spec) (id, path string, err error) {
+// ours makes sure of the folder: others must not have put one of theirs there.
+func (f folders) ours() error {
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
-		return "", "", err
+		return err
 	}
-	// Others must not have put a folder of theirs there.
 	if info, err := os.Lstat(f.dir); err != nil || !info.IsDir() || !ownedByUs(info) {
-		return "", "", fmt.Errorf("%s is not a folder of this user: name another", f.dir)
+		return fmt.Errorf("%s is not a folder of this user: name another", f.dir)
 	}
-	id = newNonce()
-	path = filepath.Join(f.dir, id)
-	if err := os.Mkdir(path, 0o700); err != nil {
-		return "", "", err
-	}
-	raw, err := json.Marshal(record{
-		Image: spec.Image, Name: spec.Name, Dir: spec.Dir, Root: spec.Root, Env: spec.Env, Labels: spec.Labels,
-		MemoryBytes: spec.MemoryBytes, FileBytes: spec.FileBytes, PIDs: spec.PIDs, Created: time.Now().UTC(),
-	})
-	if err == nil {
-		err = os.WriteFile(filepath.Join(path, recordName), raw, 0o600)
-	}
-	if err != nil {
-		_ = os.RemoveAll(path)
-		return "", "", err
-	}
-	return id, path, nil
+	return nil
 }
 
-// load reads a record. A folder without one is half made or half removed.
+// load reads a record.
 func (f folders) load(id string) (spec Spec, created time.Time, err error) {
 	if err := checkID(id); err != nil {
 		return spec, created, err
@@ -96,12 +78,18 @@ func (f folders) load(id string) (spec Spec, created time.Time, err error) {
 	}, r.Created, nil
 }
 
-// List implements [Runtime]. A sandbox that is not whole is listed as not running.
+// List implements [Runtime]. A sandbox without a record that can be read is listed as not
+// running. What a process that was killed has left half made or half removed is not listed: it
+// is removed.
 func (f folders) List(ctx context.Context, labels map[string]string) ([]Info, error) {
-	entries, err := os.ReadDir(f.dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(f.dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	} else if err != nil {
+	}
+	if f.ours() == nil {
+		f.tidy(ctx)
+	}
+	entries, err := os.ReadDir(f.dir)
+	if err != nil {
 		return nil, err
 	}
 	var infos []Info
@@ -119,47 +107,6 @@ func (f folders) List(ctx context.Context, labels map[string]string) ([]Info, er
 		}
 	}
 	return infos, nil
-}
-
-// remove removes a folder, also what the task made unreadable.
-func (f folders) remove(id string) error {
-	if err := checkID(id); err != nil {
-		return err
-	}
-	path := filepath.Join(f.dir, id)
-	if os.RemoveAll(path) == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
-		if entry != nil && entry.IsDir() {
-			_ = os.Chmod(name, 0o700) //nolint:gosec // a folder is entered with x; it is removed right after
-		}
-		return nil // whatever can be opened is
-	})
-	return os.RemoveAll(path)
-}
-
-// copyTree copies a folder with modes, owners, times and links. cp does it well, and without
-// copying data where the file system can.
-func copyTree(ctx context.Context, from, to string) error {
-	info, err := os.Stat(from)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("%s is not a folder", from)
-	}
-	if err := os.MkdirAll(to, 0o755); err != nil { //nolint:gosec // it is below a folder that only this user enters
-		return err
-	}
-	cmd := exec.CommandContext(ctx, "cp", "-a", "--", from+"/.", to) //nolint:gosec // paths after --
-	if out, err := cmd.CombinedOutput(); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return fmt.Errorf("%s cannot be copied: %w: %s", from, err, lastWords(out))
-	}
-	return nil
 }
 
 // missingRoots are the names among images for which there is no root folder.

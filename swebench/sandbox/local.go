@@ -67,17 +67,13 @@ func (l *Local) Start(ctx context.Context, spec Spec) (Sandbox, error) {
 	if err != nil {
 		return nil, &StartError{Image: spec.Root, Err: err}
 	}
-	id, path, err := l.make(spec)
+	id, err := l.make(spec, func(d draft) error {
+		if spec.Root != "" {
+			return d.copyTree(ctx, spec.Root, "work")
+		}
+		return os.MkdirAll(spec.Dir, 0o755) //nolint:gosec // as every working folder
+	})
 	if err != nil {
-		return nil, &StartError{Image: spec.Root, Err: err}
-	}
-	if spec.Root != "" {
-		err = copyTree(ctx, spec.Root, filepath.Join(path, "work"))
-	} else {
-		err = os.MkdirAll(spec.Dir, 0o755) //nolint:gosec // as every working folder
-	}
-	if err != nil {
-		_ = l.remove(id)
 		return nil, &StartError{Image: spec.Root, Err: err}
 	}
 	return l.sandbox(id, spec), nil

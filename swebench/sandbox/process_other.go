@@ -30,4 +30,6 @@ func isTooLong(err error) bool {
 
 func ownedByUs(os.FileInfo) bool { return true }
 
+func tryLock(*os.File) error { return errors.ErrUnsupported }
+
 func freeBytes(string) (int64, error) { return 0, errors.ErrUnsupported }

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -45,6 +46,19 @@ func isTooLong(err error) bool {
 func ownedByUs(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return !ok || int(stat.Uid) == os.Geteuid()
+}
+
+// tryLock locks a file, for all that share its descriptor, until the last of them closes it.
+// Whatever is in the way but another lock means that there are none where the file is.
+func tryLock(file *os.File) error {
+	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) //nolint:gosec // a descriptor is small
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return errLocked
+	}
+	return fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 }
 
 // freeBytes is what an ordinary user may still write where the path is.

@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"io"
@@ -51,7 +52,7 @@ func newBed(t *testing.T, name string) bed {
 
 func newBedOf(t *testing.T, name, root string) bed {
 	t.Helper()
-	b := bed{name: name, spec: sandbox.Spec{Labels: map[string]string{"test": t.Name()}}}
+	b := bed{name: name, spec: sandbox.Spec{Labels: map[string]string{"test": t.Name() + " " + rand.Text()}}}
 	switch name {
 	case "local":
 		b.Runtime = sandbox.NewLocal(sandbox.LocalConfig{Folder: t.TempDir()})
@@ -338,9 +339,9 @@ func TestCase122OnlyWhatARunLabelledIsSwept(t *testing.T) {
 	t.Parallel()
 	beds(t, func(t *testing.T, b bed) {
 		mine, other, kept := b, b, b
-		mine.spec.Labels = map[string]string{"run": "a b=c,d", "test": t.Name()}
-		other.spec.Labels = map[string]string{"run": "a", "test": t.Name()}
-		kept.spec.Labels = map[string]string{"run": "a b=c,d", "keep": "1", "test": t.Name()}
+		mine.spec.Labels = map[string]string{"run": "a b=c,d", "test": b.spec.Labels["test"]}
+		other.spec.Labels = map[string]string{"run": "a", "test": b.spec.Labels["test"]}
+		kept.spec.Labels = map[string]string{"run": "a b=c,d", "keep": "1", "test": b.spec.Labels["test"]}
 		m, o, k := mine.start(t), other.start(t), kept.start(t)
 		run(t, k, "echo state >file")
 		swept, err := sandbox.Sweep(t.Context(), b, mine.spec.Labels, func(i sandbox.Info) bool { return i.Labels["keep"] != "" })
@@ -358,10 +359,10 @@ func TestCase122OnlyWhatARunLabelledIsSwept(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "state\n", run(t, again, "cat file"))
 		require.Equal(t, sandbox.Dir(k), sandbox.Dir(again))
-		swept, err = sandbox.Sweep(t.Context(), b, map[string]string{"run": "a", "test": t.Name()}, nil)
+		swept, err = sandbox.Sweep(t.Context(), b, map[string]string{"run": "a", "test": b.spec.Labels["test"]}, nil)
 		require.NoError(t, err)
 		require.Len(t, swept, 1)
-		swept, err = sandbox.Sweep(t.Context(), b, map[string]string{"run": "none", "test": t.Name()}, nil)
+		swept, err = sandbox.Sweep(t.Context(), b, map[string]string{"run": "none", "test": b.spec.Labels["test"]}, nil)
 		require.NoError(t, err)
 		require.Empty(t, swept)
 		require.NoError(t, b.Remove(t.Context(), m.ID(), o.ID(), "nothing-of-this-name"))

@@ -1,0 +1,141 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/homing-go/homing/swebench/internal/program"
+	"github.com/homing-go/homing/swebench/sandbox"
+	"github.com/homing-go/homing/swebench/sandbox/sandboxtest"
+	"github.com/stretchr/testify/require"
+)
+
+// child is what a process does that a test kills. It returns only if it fails.
+func child(job string) error {
+	ctx := context.Background()
+	switch job {
+	case "start":
+		_, err := sandbox.NewLocal(sandbox.LocalConfig{Folder: os.Getenv("FOLDER")}).Start(ctx, sandbox.Spec{Root: os.Getenv("ROOT")})
+		return fmt.Errorf("it started: %w", err)
+	}
+	return fmt.Errorf("no such job: %s", job)
+}
+
+// newChild starts this program again, as a process that does a job until it is killed.
+func newChild(t *testing.T, job string, env ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
+	cmd.Env = append(append(os.Environ(), "HOMING_TEST_CHILD="+job), env...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	cmd.WaitDelay = time.Second
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		if cmd.ProcessState == nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+		if t.Failed() {
+			t.Logf("the child said: %s", said.String())
+		}
+	})
+	return cmd
+}
+
+func kill(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	require.NoError(t, cmd.Process.Kill())
+	require.ErrorContains(t, cmd.Wait(), "killed")
+}
+
+// A process is killed while it copies the folder of the task. As long as it is alive, and as
+// long as its copy goes on after it, no other process touches what it makes.
+func TestWhatAKilledProcessHasHalfMadeIsRemoved(t *testing.T) {
+	t.Parallel()
+	sandboxtest.Require(t, "sh", "cp")
+	folder, root, bin := t.TempDir(), t.TempDir(), t.TempDir()
+	copying := filepath.Join(bin, "copying")
+	goOn := filepath.Join(bin, "go-on")
+	program.Write(t, filepath.Join(bin, "cp"), "#!/bin/sh\nmkdir '"+copying+"'\nwhile [ ! -e '"+goOn+"' ]; do /bin/sleep 0.01; done\n")
+	cmd := newChild(t, "start", "FOLDER="+folder, "ROOT="+root, "PATH="+bin+":"+os.Getenv("PATH"))
+	require.Eventually(t, func() bool { _, err := os.Stat(copying); return err == nil }, 30*time.Second, 10*time.Millisecond)
+
+	local := sandbox.NewLocal(sandbox.LocalConfig{Folder: folder})
+	untouched := func() {
+		t.Helper()
+		infos, err := local.List(t.Context(), nil)
+		require.NoError(t, err)
+		require.Empty(t, infos)
+		entries, err := os.ReadDir(folder)
+		require.NoError(t, err)
+		require.Len(t, entries, 1)
+		require.DirExists(t, filepath.Join(folder, entries[0].Name(), "work"))
+	}
+	untouched()
+	kill(t, cmd)
+	untouched()
+	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
+	require.Eventually(t, func() bool {
+		swept, err := sandbox.Sweep(t.Context(), local, map[string]string{"run": "of another"}, nil)
+		require.NoError(t, err)
+		require.Empty(t, swept)
+		entries, err := os.ReadDir(folder)
+		require.NoError(t, err)
+		return len(entries) == 0
+	}, 30*time.Second, 10*time.Millisecond)
+}
+
+// Every state in which a kill may leave a folder.
+func TestWhatIsNotWholeIsRemovedAndNeverListed(t *testing.T) {
+	t.Parallel()
+	sandboxtest.Require(t, "sh", "cp")
+	folder := t.TempDir()
+	local := sandbox.NewLocal(sandbox.LocalConfig{Folder: folder})
+	labels := map[string]string{"run": "r"}
+	spec := sandbox.Spec{Root: t.TempDir(), Labels: labels}
+	whole, err := local.Start(t.Context(), spec)
+	require.NoError(t, err)
+	record, err := os.ReadFile(filepath.Join(folder, whole.ID(), "sandbox.json"))
+	require.NoError(t, err)
+	for name, content := range map[string]string{
+		".new-empty": "", ".new-torn": string(record[:len(record)/2]), ".new-full": string(record),
+		".old-full": string(record), ".old-torn": "", ".old-half": string(record),
+	} {
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.MkdirAll(filepath.Join(path, "work/below"), 0o700))
+		if content != "" {
+			require.NoError(t, os.WriteFile(filepath.Join(path, "sandbox.json"), []byte(content), 0o600))
+		}
+	}
+	require.NoError(t, os.Chmod(filepath.Join(folder, ".old-full/work"), 0), "as a task may do")
+
+	require.NoError(t, local.Remove(t.Context(), "half"), "a removal that was begun is ended by its ID")
+	require.NoDirExists(t, filepath.Join(folder, ".old-half"))
+	for _, id := range []string{"full", "torn", "empty", ".new-full", ".old-full"} {
+		_, err = local.Attach(t.Context(), id)
+		require.Error(t, err, id)
+	}
+	infos, err := local.List(t.Context(), labels)
+	require.NoError(t, err)
+	require.Len(t, infos, 1)
+	require.Equal(t, whole.ID(), infos[0].ID)
+	require.True(t, infos[0].Running)
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Len(t, entries, 1, "all else is gone")
+	require.NoError(t, whole.Stop(t.Context()))
+
+	require.NoError(t, os.RemoveAll(folder))
+	spec.Root = filepath.Join(spec.Root, "missing")
+	_, err = local.Start(t.Context(), spec)
+	require.Error(t, err)
+	entries, err = os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Empty(t, entries, "nor does a start that failed leave anything")
+}
