@@ -117,8 +117,8 @@ func (b *Bubblewrap) Start(ctx context.Context, spec Spec) (Sandbox, error) {
 }
 
 // Attach implements [Runtime].
-func (b *Bubblewrap) Attach(_ context.Context, id string) (Sandbox, error) {
-	spec, _, err := b.load(id)
+func (b *Bubblewrap) Attach(ctx context.Context, id string) (Sandbox, error) {
+	spec, err := b.attach(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (b *Bubblewrap) Remove(ctx context.Context, ids ...string) error {
 		if err := checkID(id); err != nil {
 			return err
 		}
-		endMarked(context.WithoutCancel(ctx), "HOMING_SANDBOX="+id)
+		_ = endMarked(context.WithoutCancel(ctx), sandboxMark+id)
 		if err := b.remove(id); err != nil {
 			return err
 		}
@@ -260,7 +260,7 @@ func (s *wrappedSandbox) process(j *job, c Command) (args, env []string) {
 // end implements place: with the first process of a process space all others end.
 func (s *wrappedSandbox) end(ctx context.Context, j *job) {
 	endGroup(j.pid)
-	endMarked(ctx, "HOMING_EXEC="+j.nonce)
+	_ = endMarked(ctx, execMark+j.nonce)
 }
 
 // fault implements place.

@@ -12,7 +12,7 @@
 //   - A command that has to end ends with all its processes: those that ignore signals, those
 //     in sessions of their own, and in a container also those that have cleared their
 //     environment and lost their parents. What earlier commands left in the background lives
-//     on, except with bubblewrap.
+//     on, except with bubblewrap, until another process attaches.
 //   - Output is read as it comes and kept in bounded memory, as head and tail. A command that
 //     prints more than 1 GiB is ended.
 //   - An exit code is the command's. A place that failed is an error: [ErrGone] when it is dead,

@@ -10,15 +10,19 @@ import (
 	"time"
 )
 
+// lookAround is how scripts in a container read /proc: all reads a file, look what a process is.
+const lookAround = `
+all() { s=; while IFS= read -r x || [ -n "$x" ]; do s="$s $x"; done 2>/dev/null <"$1"; }
+look() { state=$1 parent=$2 session=$4 start=${20}; }
+`
+
 // endAll is the shell script that ends a command in a container, with the builtins of a POSIX
 // shell alone. A process belongs to the command if it began after it and carries its mark, or
 // is the child of one that was ended, or has lost its parent and carries the mark of no other
 // command that runs: neither setsid, nor a cleared environment, nor a second fork gets away.
 // It exits with 1 when the processes multiply faster than it ends them.
-const endAll = `
+const endAll = lookAround + `
 mark=$1 since=$2 others=$3 dead=' ' round=0
-all() { s=; while IFS= read -r x || [ -n "$x" ]; do s="$s $x"; done 2>/dev/null <"$1"; }
-look() { state=$1 parent=$2 session=$4 start=${20}; }
 theirs() {
 	for o in $others; do case $e in *"HOMING_EXEC=$o"*) return 0; esac; done
 	return 1
@@ -164,46 +168,3 @@ func suspicious(j *job, code int, stderr []byte) bool {
 	}
 	return false
 }
-
-// Attach implements [Runtime].
-func (d *Docker) Attach(ctx context.Context, id string) (Sandbox, error) {
-	if err := checkID(id); err != nil {
-		return nil, err
-	}
-	state, err := d.state(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	infos, err := d.inspect(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if state != "running" || len(infos) != 1 {
-		return nil, goneError("the container " + short(id) + " is " + state)
-	}
-	dir := infos[0].Labels[dirLabel]
-	if dir == "" {
-		return nil, &SpecError{"ID", id, "the container was not made by this package"}
-	}
-	return d.container(infos[0].ID, dir, infos[0].Labels[limitLabel]), nil
-}
-
-// state is what the engine says of a container; "removed" when there is none.
-func (d *Docker) state(ctx context.Context, id string) (string, error) {
-	out, err := d.call(ctx, d.cfg.CallTimeout, "ps", "--all", "--quiet", "--no-trunc", "--filter=id="+id)
-	if err != nil || len(bytes.TrimSpace(out)) == 0 {
-		return "removed", err
-	}
-	infos, err := d.inspect(ctx, id)
-	switch {
-	case err != nil:
-		return "", err
-	case len(infos) == 0:
-		return "removed", nil
-	case infos[0].Running:
-		return "running", nil
-	}
-	return "not running any more", nil
-}
-
-func short(id string) string { return id[:min(12, len(id))] }

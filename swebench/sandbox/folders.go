@@ -78,6 +78,15 @@ func (f folders) load(id string) (spec Spec, created time.Time, err error) {
 	}, r.Created, nil
 }
 
+// attach reads a record and ends what an earlier process has begun in the sandbox.
+func (f folders) attach(ctx context.Context, id string) (Spec, error) {
+	spec, _, err := f.load(id)
+	if err == nil {
+		err = endMarked(ctx, sandboxMark+id)
+	}
+	return spec, err
+}
+
 // List implements [Runtime]. A sandbox without a record that can be read is listed as not
 // running. What a process that was killed has left half made or half removed is not listed: it
 // is removed.

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,6 +25,20 @@ func child(job string) error {
 	case "start":
 		_, err := sandbox.NewLocal(sandbox.LocalConfig{Folder: os.Getenv("FOLDER")}).Start(ctx, sandbox.Spec{Root: os.Getenv("ROOT")})
 		return fmt.Errorf("it started: %w", err)
+	case "run":
+		r, err := newRuntime(os.Getenv("KIND"), os.Getenv("FOLDER"))
+		if err != nil {
+			return err
+		}
+		s, err := r.Attach(ctx, os.Getenv("ID"))
+		if err != nil {
+			return err
+		}
+		if err := os.Mkdir(os.Getenv("ATTACHED"), 0o700); err != nil {
+			return err
+		}
+		out, err := s.Run(ctx, sh(os.Getenv("SCRIPT")))
+		return fmt.Errorf("it ended with %d: %s: %w", out.ExitCode, out.Stdout, err)
 	}
 	return fmt.Errorf("no such job: %s", job)
 }
@@ -48,6 +64,11 @@ func newChild(t *testing.T, job string, env ...string) *exec.Cmd {
 	return cmd
 }
 
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
 func kill(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	require.NoError(t, cmd.Process.Kill())
@@ -64,7 +85,7 @@ func TestWhatAKilledProcessHasHalfMadeIsRemoved(t *testing.T) {
 	goOn := filepath.Join(bin, "go-on")
 	program.Write(t, filepath.Join(bin, "cp"), "#!/bin/sh\nmkdir '"+copying+"'\nwhile [ ! -e '"+goOn+"' ]; do /bin/sleep 0.01; done\n")
 	cmd := newChild(t, "start", "FOLDER="+folder, "ROOT="+root, "PATH="+bin+":"+os.Getenv("PATH"))
-	require.Eventually(t, func() bool { _, err := os.Stat(copying); return err == nil }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return isDir(copying) }, 30*time.Second, 10*time.Millisecond)
 
 	local := sandbox.NewLocal(sandbox.LocalConfig{Folder: folder})
 	untouched := func() {
@@ -138,4 +159,42 @@ func TestWhatIsNotWholeIsRemovedAndNeverListed(t *testing.T) {
 	entries, err = os.ReadDir(folder)
 	require.NoError(t, err)
 	require.Empty(t, entries, "nor does a start that failed leave anything")
+}
+
+// asleep matches a process, and no shell whose script names it.
+var asleep = regexp.MustCompile(`(?m)^[ 0-9]*sleep 3333 *$`)
+
+// What a process that was killed has begun does not go on beside what its successor begins, nor
+// what it left in the background: nothing tells them apart.
+func TestAttachEndsWhatAKilledProcessHasBegun(t *testing.T) {
+	t.Parallel()
+	beds(t, func(t *testing.T, b bed) {
+		s, other := b.start(t), b.start(t)
+		run(t, s, "echo state >file")
+		run(t, s, "(setsid sleep 3331 >/dev/null 2>&1 &)")
+		run(t, other, "(setsid sleep 3334 >/dev/null 2>&1 &)")
+		script := "trap '' TERM INT HUP; (env -i setsid sleep 3332 &); sleep 3333"
+		if b.name == "local" { // what it cannot find, as its documentation says
+			script = strings.ReplaceAll(script, "env -i ", "")
+		}
+		attached := filepath.Join(t.TempDir(), "attached")
+		cmd := newChild(t, "run", "KIND="+b.name, "FOLDER="+b.folder, "ID="+s.ID(), "SCRIPT="+script, "ATTACHED="+attached)
+		require.Eventually(t, func() bool { return isDir(attached) }, time.Minute, 10*time.Millisecond)
+		require.Eventually(t, func() bool {
+			return asleep.MatchString(b.processes(t, s))
+		}, time.Minute, 50*time.Millisecond)
+		kill(t, cmd)
+		again, err := b.Attach(t.Context(), s.ID())
+		require.NoError(t, err)
+		require.NotContains(t, b.processes(t, s), "sleep 333")
+		require.Equal(t, sandbox.Dir(s), sandbox.Dir(again))
+		require.Equal(t, "state\n", run(t, again, "cat file"), "the files are as they were")
+		if b.name != "bwrap" {
+			require.Contains(t, b.processes(t, other), "sleep 3334", "of another sandbox")
+		}
+		cancelled, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = b.Attach(cancelled, s.ID())
+		require.ErrorIs(t, err, context.Canceled)
+	})
 }

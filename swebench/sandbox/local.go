@@ -80,8 +80,8 @@ func (l *Local) Start(ctx context.Context, spec Spec) (Sandbox, error) {
 }
 
 // Attach implements [Runtime].
-func (l *Local) Attach(_ context.Context, id string) (Sandbox, error) {
-	spec, _, err := l.load(id)
+func (l *Local) Attach(ctx context.Context, id string) (Sandbox, error) {
+	spec, err := l.attach(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (l *Local) Remove(ctx context.Context, ids ...string) error {
 		if err := checkID(id); err != nil {
 			return err
 		}
-		endMarked(context.WithoutCancel(ctx), "HOMING_SANDBOX="+id)
+		_ = endMarked(context.WithoutCancel(ctx), sandboxMark+id)
 		if err := l.remove(id); err != nil {
 			return err
 		}
@@ -144,13 +144,13 @@ func (s *localSandbox) Stop(ctx context.Context) error {
 // process implements place.
 func (s *localSandbox) process(j *job, c Command) (args, env []string) {
 	env = append(slices.Clone(s.env), pairs(c.Env)...)
-	env = append(env, "HOMING_SANDBOX="+s.id, "HOMING_EXEC="+j.nonce)
+	env = append(env, sandboxMark+s.id, execMark+j.nonce)
 	return wrapped(c, false, s.limits), env
 }
 
 // end implements place.
 func (s *localSandbox) end(ctx context.Context, j *job) {
-	endMarked(ctx, "HOMING_EXEC="+j.nonce)
+	_ = endMarked(ctx, execMark+j.nonce)
 	endGroup(j.pid)
 }
 

@@ -6,13 +6,24 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
+)
+
+// What every process of a command without a container has in its environment, before an ID or
+// a nonce.
+const (
+	sandboxMark = "HOMING_SANDBOX="
+	execMark    = "HOMING_EXEC="
 )
 
 // endMarked ends the processes of this machine whose environment holds the mark, and their
-// descendants, until none is left. It finds them by /proc; without one it does nothing.
-func endMarked(ctx context.Context, mark string) {
+// descendants, until none is left or ctx or endTime is over. It finds them by /proc; without
+// one it does nothing. Those that this process may not end are left.
+func endMarked(ctx context.Context, mark string) error {
+	ctx, cancel := context.WithTimeout(ctx, endTime)
+	defer cancel()
 	doomed := map[int]bool{}
-	for ctx.Err() == nil {
+	for round := time.Duration(0); ctx.Err() == nil; round++ {
 		parents, marked := processes(mark)
 		for pid := range marked {
 			doomed[pid] = true
@@ -25,17 +36,21 @@ func endMarked(ctx context.Context, mark string) {
 				}
 			}
 		}
-		left := 0
+		left := false
 		for pid := range parents {
-			if doomed[pid] {
-				endProcess(pid)
-				left++
+			if doomed[pid] && endProcess(pid) == nil {
+				left = true
 			}
 		}
-		if left == 0 {
-			return
+		if !left {
+			return nil
+		}
+		select { // one that is in the middle of a call of the system takes its time to end
+		case <-ctx.Done():
+		case <-time.After(min(round, 50) * time.Millisecond):
 		}
 	}
+	return ctx.Err()
 }
 
 // processes are all that live, with their parents, and those that hold the mark.

@@ -13,12 +13,14 @@ import (
 
 func ownGroup(*exec.Cmd) {}
 
-func endGroup(pid int) { endProcess(pid) }
+func endGroup(pid int) { _ = endProcess(pid) }
 
-func endProcess(pid int) {
-	if p, err := os.FindProcess(pid); err == nil {
-		_ = p.Kill()
+func endProcess(pid int) error {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
 	}
+	return p.Kill()
 }
 
 func exitCode(state *os.ProcessState) int { return state.ExitCode() }

@@ -22,7 +22,7 @@ func endGroup(pid int) {
 }
 
 // endProcess ends one process.
-func endProcess(pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) }
+func endProcess(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) }
 
 // exitCode is that of the process, as a shell tells it: 128 and the number of the signal.
 func exitCode(state *os.ProcessState) int {

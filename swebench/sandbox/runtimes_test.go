@@ -27,6 +27,7 @@ type bed struct {
 
 	spec   sandbox.Spec
 	client string // of the engine
+	folder string // of those without one
 }
 
 // beds runs a test on every runtime that is here.
@@ -52,24 +53,27 @@ func newBed(t *testing.T, name string) bed {
 
 func newBedOf(t *testing.T, name, root string) bed {
 	t.Helper()
-	b := bed{name: name, spec: sandbox.Spec{Labels: map[string]string{"test": t.Name() + " " + rand.Text()}}}
-	switch name {
-	case "local":
-		b.Runtime = sandbox.NewLocal(sandbox.LocalConfig{Folder: t.TempDir()})
+	b := bed{name: name, folder: t.TempDir(), spec: sandbox.Spec{Labels: map[string]string{"test": t.Name() + " " + rand.Text()}}}
+	if name == "local" || name == "bwrap" {
 		b.spec.Root = root
-	case "bwrap":
-		b.spec.Root = root
-		r, err := sandbox.NewBubblewrap(sandbox.BubblewrapConfig{Folder: t.TempDir()})
-		require.NoError(t, err)
-		b.Runtime = r
-	default:
+	} else {
 		b.client = name
 		b.spec.Image = sandboxtest.Image(t, name, root)
-		r, err := sandbox.NewDocker(sandbox.DockerConfig{Command: []string{name}, RunArgs: []string{"--network=none"}, StartTimeout: time.Minute})
-		require.NoError(t, err)
-		b.Runtime = r
 	}
+	r, err := newRuntime(name, b.folder)
+	require.NoError(t, err)
+	b.Runtime = r
 	return b
+}
+
+func newRuntime(name, folder string) (sandbox.Runtime, error) {
+	switch name {
+	case "local":
+		return sandbox.NewLocal(sandbox.LocalConfig{Folder: folder}), nil
+	case "bwrap":
+		return sandbox.NewBubblewrap(sandbox.BubblewrapConfig{Folder: folder})
+	}
+	return sandbox.NewDocker(sandbox.DockerConfig{Command: []string{name}, RunArgs: []string{"--network=none"}, StartTimeout: time.Minute})
 }
 
 func (b bed) start(t *testing.T) sandbox.Sandbox {

@@ -48,6 +48,10 @@ type Runtime interface {
 	// Start makes a sandbox. An error that is a [*StartError] proves that no command began.
 	Start(ctx context.Context, spec Spec) (Sandbox, error)
 	// Attach returns a sandbox that an earlier process made, or an error that is [ErrGone].
+	// Before it returns, all that runs in the sandbox is ended, so that a command that lost its
+	// process in the middle does not go on beside new ones. What commands left in the background
+	// is ended too: nothing tells it apart. So a sandbox is for one process at a time. Files
+	// are not touched.
 	Attach(ctx context.Context, id string) (Sandbox, error)
 	// List returns the sandboxes that have all these labels, running or not; without labels
 	// all that this package made.
