@@ -131,7 +131,7 @@ func (b *Bubblewrap) Remove(ctx context.Context, ids ...string) error {
 		if err := checkID(id); err != nil {
 			return err
 		}
-		_ = endMarked(context.WithoutCancel(ctx), sandboxMark+id)
+		_ = endMarked(context.WithoutCancel(ctx), sandboxMark+id, 0)
 		if err := b.remove(id); err != nil {
 			return err
 		}
@@ -260,7 +260,7 @@ func (s *wrappedSandbox) process(j *job, c Command) (args, env []string) {
 // end implements place: with the first process of a process space all others end.
 func (s *wrappedSandbox) end(ctx context.Context, j *job) {
 	endGroup(j.pid)
-	_ = endMarked(ctx, execMark+j.nonce)
+	_ = endMarked(ctx, execMark+j.nonce, j.pid)
 }
 
 // fault implements place.

@@ -17,12 +17,13 @@ look() { state=$1 parent=$2 session=$4 start=${20}; }
 `
 
 // endAll is the shell script that ends a command in a container, with the builtins of a POSIX
-// shell alone. A process belongs to the command if it began after it and carries its mark, or
-// is the child of one that was ended, or has lost its parent and carries the mark of no other
-// command that runs: neither setsid, nor a cleared environment, nor a second fork gets away.
+// shell alone. A process belongs to the command if it is its first, or began after it and
+// carries its mark, or is the child of one that was ended, or has lost its parent and carries
+// the mark of no other command that runs: neither setsid, nor a cleared environment, nor a
+// second fork gets away.
 // It exits with 1 when the processes multiply faster than it ends them.
 const endAll = lookAround + `
-mark=$1 since=$2 others=$3 dead=' ' round=0
+mark=$1 since=$2 first=$3 others=$4 dead=' ' round=0
 theirs() {
 	for o in $others; do case $e in *"HOMING_EXEC=$o"*) return 0; esac; done
 	return 1
@@ -36,6 +37,7 @@ while [ "$round" -lt 60 ]; do
 		set -f; look ${s##*) }; set +f
 		case $state in Z | X | '') continue; esac
 		if [ "$session" = 1 ] || [ "$start" -lt "$since" ]; then continue; fi
+		if [ "$p:$start" = "$first:$since" ]; then dead="$dead$p "; fi
 		case $dead in
 		*" $p "* | *" $parent "*) ;;
 		*)
@@ -118,7 +120,7 @@ func (c *container) end(ctx context.Context, j *job) {
 	if j.hasBegun() {
 		others := strings.Join(c.others(j), " ")
 		if _, err := c.engine.call(ctx, endTime/4, "exec", "--user=0", "--workdir=/", c.id,
-			"/bin/sh", "-c", endAll, "sh", j.nonce, j.since, others); err == nil {
+			"/bin/sh", "-c", endAll, "sh", j.nonce, j.since, j.first, others); err == nil {
 			return
 		}
 	}

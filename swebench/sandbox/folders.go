@@ -82,7 +82,7 @@ func (f folders) load(id string) (spec Spec, created time.Time, err error) {
 func (f folders) attach(ctx context.Context, id string) (Spec, error) {
 	spec, _, err := f.load(id)
 	if err == nil {
-		err = endMarked(ctx, sandboxMark+id)
+		err = endMarked(ctx, sandboxMark+id, 0)
 	}
 	return spec, err
 }

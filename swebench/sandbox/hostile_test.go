@@ -2,8 +2,10 @@ package sandbox_test
 
 import (
 	"context"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -110,4 +112,41 @@ func TestBashActivatesTheEnvironmentOnce(t *testing.T) {
 			require.Equal(t, 1, strings.Count(text, "read"))
 		})
 	}
+}
+
+// The first process of a command stays known by its number, when neither its environment nor
+// that of its children tells where they belong.
+func TestACommandThatForgetsItsEnvironmentEndsWhole(t *testing.T) {
+	t.Parallel()
+	beds(t, func(t *testing.T, b bed) {
+		s := b.start(t)
+		own := strconv.Itoa(10_000 + rand.IntN(1e6)) // of all processes of this machine
+		res, err := sandbox.Exec(t.Context(), s, sandbox.Command{
+			Args:    []string{"sh", "-c", "exec env -i sh -c 'setsid sleep 1" + own + " & echo started; sleep 2" + own + "'"},
+			Timeout: 1500 * time.Millisecond,
+		})
+		require.NoError(t, err)
+		require.True(t, res.TimedOut)
+		require.Equal(t, "started\n", string(res.Stdout.Bytes()))
+		require.False(t, anyRuns(t, b, s, "sleep 1"+own))
+		require.False(t, anyRuns(t, b, s, "sleep 2"+own))
+		require.Equal(t, "on\n", run(t, s, "echo on"))
+	})
+}
+
+// anyRuns tells whether a process has these arguments, whatever its environment.
+func anyRuns(t *testing.T, b bed, s sandbox.Sandbox, args string) bool {
+	t.Helper()
+	if b.client != "" {
+		return strings.Contains(run(t, s, "ps -o args"), args)
+	}
+	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	require.NoError(t, err)
+	for _, name := range names {
+		line, _ := os.ReadFile(name)
+		if strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " ")) == args {
+			return true
+		}
+	}
+	return false
 }

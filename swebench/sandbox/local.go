@@ -94,7 +94,7 @@ func (l *Local) Remove(ctx context.Context, ids ...string) error {
 		if err := checkID(id); err != nil {
 			return err
 		}
-		_ = endMarked(context.WithoutCancel(ctx), sandboxMark+id)
+		_ = endMarked(context.WithoutCancel(ctx), sandboxMark+id, 0)
 		if err := l.remove(id); err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (s *localSandbox) process(j *job, c Command) (args, env []string) {
 
 // end implements place.
 func (s *localSandbox) end(ctx context.Context, j *job) {
-	_ = endMarked(ctx, execMark+j.nonce)
+	_ = endMarked(ctx, execMark+j.nonce, j.pid)
 	endGroup(j.pid)
 }
 

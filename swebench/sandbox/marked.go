@@ -18,13 +18,18 @@ const (
 
 // endMarked ends the processes of this machine whose environment holds the mark, and their
 // descendants, until none is left or ctx or endTime is over. It finds them by /proc; without
-// one it does nothing. Those that this process may not end are left.
-func endMarked(ctx context.Context, mark string) error {
+// one it does nothing. Those that this process may not end are left. The process that was the
+// first to get the mark is one of them, whatever its environment is now; 0 if it is not known.
+func endMarked(ctx context.Context, mark string, first int) error {
 	ctx, cancel := context.WithTimeout(ctx, endTime)
 	defer cancel()
 	doomed := map[int]bool{}
+	since := uint64(0)
+	if p, ok := readProcess(first); ok {
+		doomed[first], since = true, p.start
+	}
 	for round := time.Duration(0); ctx.Err() == nil; round++ {
-		parents, marked := processes(mark)
+		parents, marked := processes(mark, since)
 		for pid := range marked {
 			doomed[pid] = true
 		}
@@ -53,8 +58,9 @@ func endMarked(ctx context.Context, mark string) error {
 	return ctx.Err()
 }
 
-// processes are all that live, with their parents, and those that hold the mark.
-func processes(mark string) (parents map[int]int, marked map[int]bool) {
+// processes are all that live, with their parents, and those that hold the mark. Only those
+// that began since then are asked for it: an environment is the dearest of all to read.
+func processes(mark string, since uint64) (parents map[int]int, marked map[int]bool) {
 	parents, marked = map[int]int{}, map[int]bool{}
 	entries, _ := os.ReadDir("/proc")
 	for _, entry := range entries {
@@ -62,15 +68,14 @@ func processes(mark string) (parents map[int]int, marked map[int]bool) {
 		if err != nil || pid == os.Getpid() || pid == 1 {
 			continue
 		}
-		stat, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
-		if err != nil {
+		p, ok := readProcess(pid)
+		if !ok || p.state == "Z" || p.state == "X" {
 			continue
 		}
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		if len(fields) < 2 || fields[0] == "Z" || fields[0] == "X" {
+		parents[pid] = p.parent
+		if p.start < since {
 			continue
 		}
-		parents[pid], _ = strconv.Atoi(fields[1])
 		env, _ := os.ReadFile("/proc/" + entry.Name() + "/environ")
 		for pair := range bytes.SplitSeq(env, []byte{0}) {
 			if string(pair) == mark {
@@ -79,4 +84,26 @@ func processes(mark string) (parents map[int]int, marked map[int]bool) {
 		}
 	}
 	return parents, marked
+}
+
+// A process is what /proc tells of one.
+type process struct {
+	state  string
+	parent int
+	start  uint64 // in ticks since the system began
+}
+
+func readProcess(pid int) (p process, ok bool) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return p, false
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // from the third on
+	if len(fields) < 20 {
+		return p, false
+	}
+	p.state = fields[0]
+	p.parent, _ = strconv.Atoi(fields[1])
+	p.start, _ = strconv.ParseUint(fields[19], 10, 64)
+	return p, true
 }

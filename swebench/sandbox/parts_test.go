@@ -53,8 +53,8 @@ func TestFloodCallsOnce(t *testing.T) {
 func TestGreeterTakesNothingButItsOwnLine(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"\x1enonce 77\nrest\n":             "rest\n",
-		"\x1eother 77\nrest\n":             "\x1eother 77\nrest\n",
+		"\x1enonce 77 12\nrest\n":          "rest\n",
+		"\x1eother 77 12\nrest\n":          "\x1eother 77 12\nrest\n",
 		"OCI runtime failed\n":             "OCI runtime failed\n",
 		strings.Repeat("x", maxGreeting+5): strings.Repeat("x", maxGreeting+5),
 	} {
@@ -68,6 +68,7 @@ func TestGreeterTakesNothingButItsOwnLine(t *testing.T) {
 			require.Equal(t, want == "rest\n", g.hasBegun())
 			if g.hasBegun() {
 				require.Equal(t, "77", g.since)
+				require.Equal(t, "12", g.first)
 			}
 		}
 	}

@@ -11,13 +11,13 @@ import (
 
 // wrap is the shell script that begins every command, in a container and out of it. It needs
 // nothing but the builtins of a POSIX shell. Its first line of output is the proof that the
-// command began, and tells since when, as /proc counts; then it becomes the command. Its
-// arguments are flags, limits, the folder, and the command.
+// command began, and tells since when, as /proc counts, and as which process; then it becomes
+// the command. Its arguments are flags, limits, the folder, and the command.
 //
 // BASH_ENV is expanded by bash: the first one reads the file, those below it read nothing,
 // since they inherit what it set, and a file that itself runs bash would never end.
 const wrap = `
-greet() { printf '\036%s %s\n' "$HOMING_EXEC" "${20}"; }
+greet() { printf '\036%s %s %s\n' "$HOMING_EXEC" "${20}" "$$"; }
 s=; [ -r /proc/self/stat ] && IFS= read -r s </proc/self/stat
 set -f; greet ${s##*) }; set +f
 f=$1 l=$2; shift 2
@@ -110,7 +110,8 @@ type greeter struct {
 	line  []byte
 	past  bool
 	began chan struct{} // closed when the line has come
-	since string        // set before that
+	since string        // set before that, as is first
+	first string
 }
 
 // maxGreeting is more than such a line has.
@@ -130,7 +131,8 @@ func (g *greeter) Write(p []byte) (int, error) {
 	rest := g.line
 	if end >= 0 {
 		if since, ok := strings.CutPrefix(string(g.line[:end]), "\x1e"+g.nonce+" "); ok {
-			g.since, rest = since, g.line[end+1:]
+			g.since, g.first, _ = strings.Cut(since, " ")
+			rest = g.line[end+1:]
 			close(g.began)
 		}
 	}
