@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/homing-go/homing/swebench/phase"
 	"github.com/homing-go/homing/swebench/redact"
+	"github.com/homing-go/homing/swebench/sandbox/sandboxtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -279,4 +281,22 @@ func TestSweep(t *testing.T) {
 	var exit *phase.ExitError
 	require.ErrorAs(t, <-done, &exit)
 	requireGone(t, pids)
+}
+
+// A process of a container is not the service's own child, and whoever resumes the run may go
+// on in that container.
+func TestSweepLeavesContainers(t *testing.T) {
+	t.Parallel()
+	sandboxtest.Require(t, "bwrap")
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	inside := exec.CommandContext(ctx, "bwrap", "--ro-bind", "/", "/", "--bind", dir, "/tmp", "--unshare-pid", "--die-with-parent", "--proc", "/proc", "--",
+		"env", phase.RunIDVariable+"=sweep-test-2", "sh", "-c", "echo here > /tmp/mark; sleep 1000; true")
+	require.NoError(t, inside.Start())
+	defer func() {
+		cancel()
+		_ = inside.Wait()
+	}()
+	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "mark")); return err == nil }, 30*time.Second, time.Millisecond)
+	require.Zero(t, phase.Sweep("sweep-test-2"))
 }

@@ -9,8 +9,9 @@ import (
 )
 
 // Sweep kills the processes that have the ID of one of these runs in their environment,
-// and returns how many there were. Call it before runs are resumed, not while they have
-// processes of their own.
+// and returns how many there were. Those in a process space of their own, as in containers,
+// are left: who goes on with a run may go on in its containers. Call it before runs are
+// resumed, not while they have processes of their own.
 func Sweep(runIDs ...string) int {
 	if len(runIDs) == 0 {
 		return 0
@@ -19,6 +20,7 @@ func Sweep(runIDs ...string) int {
 	for _, id := range runIDs {
 		wanted[id] = true
 	}
+	own := processSpace("self")
 	entries, _ := os.ReadDir("/proc") // where there is none, nothing is found
 	found := 0
 	for _, entry := range entries {
@@ -30,11 +32,17 @@ func Sweep(runIDs ...string) int {
 		if err != nil {
 			continue // another user's, or gone
 		}
-		if wanted[runOf(environ)] && syscall.Kill(pid, syscall.SIGKILL) == nil {
+		if wanted[runOf(environ)] && processSpace(entry.Name()) == own && syscall.Kill(pid, syscall.SIGKILL) == nil {
 			found++
 		}
 	}
 	return found
+}
+
+// processSpace names the process space of a process; "" where that cannot be seen.
+func processSpace(pid string) string {
+	name, _ := os.Readlink(filepath.Join("/proc", pid, "ns", "pid"))
+	return name
 }
 
 // runOf is the run whose ID is in an environment.

@@ -78,6 +78,7 @@ func (j *job) attempts(ctx context.Context) (ending, []byte, error) {
 		return end, patch, err
 	}
 	j.Logger.Warn("a trajectory cannot go on and begins anew", "instance", j.id, "reason", j.Redact.Text(lost.reason))
+	j.remove(ctx) // a dead one is still there
 	if err := j.next(j.Redact.Text(lost.reason)); err != nil {
 		return ending{}, nil, err
 	}
