@@ -73,6 +73,17 @@ func newWorld(t *testing.T, tasks ...runnertest.Task) *world {
 	return w
 }
 
+// sessions are those of the requests so far.
+func (w *world) sessions() map[string]bool {
+	all := map[string]bool{}
+	for _, b := range w.cluster.Backends() {
+		for _, r := range b.Records() {
+			all[r.Header.Get("X-Session-ID")] = true
+		}
+	}
+	return all
+}
+
 // result is the JSON of the command.
 type result struct {
 	Score                          *float64
@@ -222,13 +233,7 @@ func TestInterrupt(t *testing.T) {
 
 		res, log := w.run(0, args...)
 		require.Equal(t, 1, res.Resolved, log)
-		sessions := map[string]bool{}
-		for _, b := range w.cluster.Backends() {
-			for _, r := range b.Records() {
-				sessions[r.Header.Get("X-Session-ID")] = true
-			}
-		}
-		require.Equal(t, keep, len(sessions) == 1, log)
+		require.Equal(t, keep, len(w.sessions()) == 1, log)
 		boxes, err = filepath.Glob(filepath.Join(w.temp(), "homing-local-*", "[0-9a-f]*"))
 		require.NoError(t, err)
 		require.Empty(t, boxes)

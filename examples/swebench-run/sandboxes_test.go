@@ -39,6 +39,7 @@ func TestSandboxes(t *testing.T) {
 			}
 			require.InDelta(t, 4.0/6, w.serviceScore(p.flag), 1e-9)
 			w.oneBackendEach(18)
+			w.killedService(p.flag)
 			p.nothingLeft()
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -42,7 +43,10 @@ type Jobs struct {
 	Change func(*Config)
 }
 
-var _ service.Runner = (*Jobs)(nil)
+var (
+	_ service.Runner  = (*Jobs)(nil)
+	_ service.Sweeper = (*Jobs)(nil)
+)
 
 // Check tells whether what the fields name is there; it starts nothing.
 func (s *Jobs) Check() error {
@@ -74,7 +78,9 @@ func (s *Jobs) Run(ctx context.Context, j service.Job) (result json.RawMessage, 
 		return nil, err
 	}
 	defer endpoint.CloseIdleConnections()
-	sweepOver(ctx, cfg.Runtime, j)
+	if err := sweepOver(ctx, cfg.Runtime, filepath.Dir(j.Dir), j.RunID); err != nil && ctx.Err() == nil {
+		j.Warn("%v", err)
+	}
 	res, err := Run(ctx, cfg)
 	log.conclude(res)
 	if err != nil {

@@ -70,7 +70,21 @@ func (s *Service) load() error {
 		}
 		s.work.Go(func() { s.execute(ctx, r, true) })
 	}
+	if sweeper, ok := s.cfg.Runner.(Sweeper); ok && len(ids) > 0 {
+		s.work.Go(func() { s.sweep(sweeper) })
+	}
 	return nil
+}
+
+// sweepTime bounds the look for what killed processes have left. A stop waits for it.
+const sweepTime = time.Minute
+
+func (s *Service) sweep(sweeper Sweeper) {
+	ctx, cancel := context.WithTimeout(context.Background(), sweepTime)
+	defer cancel()
+	if err := sweeper.Sweep(ctx, s.cfg.ArtifactRoot); err != nil {
+		s.cfg.Logger.Warn("what runs that are over have left cannot be removed", "error", redact.New(s.cfg.AuthToken).Text(err.Error()))
+	}
 }
 
 // neverAccepted reports whether the process was killed while it stored the submission:

@@ -22,6 +22,14 @@ type Runner interface {
 	Run(ctx context.Context, job Job) (result json.RawMessage, err error)
 }
 
+// A Sweeper is a [Runner] whose runs have more than files and child processes, such as
+// containers. A service calls Sweep when it starts and finds runs in its folder.
+type Sweeper interface {
+	// Sweep removes what runs that are over have left outside of root, the folder of the
+	// runs, because a process was killed. Runs that are not over keep theirs.
+	Sweep(ctx context.Context, root string) error
+}
+
 // RunnerFunc is a function that is a [Runner].
 type RunnerFunc func(ctx context.Context, job Job) (json.RawMessage, error)
 
