@@ -108,6 +108,9 @@ func (e *executor) fileByFile(ctx context.Context, paths []string) ([]byte, erro
 	}
 	var whole []byte
 	for name := range bytes.SplitSeq(bytes.TrimSuffix(out.Stdout, []byte{0}), []byte{0}) {
+		if len(name) == 0 {
+			break // nothing differs
+		}
 		var part []byte
 		for _, form := range []string{"text", "binary"} {
 			out, err := e.script(ctx, one, e.dir, e.base, string(name), form)

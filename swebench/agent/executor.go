@@ -158,9 +158,12 @@ func (e *executor) exec(ctx context.Context, a qwen.Exec) (qwen.Result, error) {
 		return res, nil
 	}
 	if mayEnd && len(bytes.TrimSpace(patch)) == 0 {
-		if patch, err = e.diff(ctx, e.limits.Command); err != nil {
-			return refused(err)
-		}
+		patch, err = e.diff(ctx, e.limits.Command)
+	} else {
+		patch, err = e.printed(ctx, patch)
+	}
+	if err != nil {
+		return refused(err)
 	}
 	res.Submission = &qwen.Submission{Patch: patch}
 	return res, nil

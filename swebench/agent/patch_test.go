@@ -89,6 +89,36 @@ func TestPatchAppliesByteForByte(t *testing.T) {
 	}
 }
 
+// A patch that a command prints with bytes that are no UTF-8 is made again so that it is text
+// and gives the same bytes. Where that cannot be, the model is told, and nothing is submitted.
+func TestPrintedPatchIsText(t *testing.T) {
+	t.Parallel()
+	const say = "echo " + agent.Marker + " && "
+	for _, ends := range []bool{false, true} {
+		r := newRepo(t, "latin1.txt", "caf\xe9\n", "a b.txt", "1\n", "gone\xff.txt", "x\n", "other.txt", "1\n")
+		shell(t, r.dir, "git clone -q . ../fresh")
+		steps := []modeltest.Step{
+			bash("printf 'th\\351\\n' > latin1.txt; echo 2 > 'a b.txt'; rm gone*; printf '\\377\\n' > new.txt; git add -A; echo 2 > other.txt"),
+		}
+		if !ends { // with the compatibility on, whatever is printed is taken
+			steps = append(steps, bash(say+"printf 'Binary \\377\\n'"),
+				bash(say+"printf -- '--- a/same.txt\\n+++ b/same.txt\\n@@ -1 +1 @@\\n-\\377\\n+x\\n'"))
+		}
+		server := modeltest.NewServer(t, append(steps, bash(say+"git diff --cached"))...)
+		cfg := r.config(server.URL())
+		cfg.MarkerEnds = ends
+		outcome := run(t, cfg, r.task())
+		require.Equal(t, agent.Submitted, outcome.ExitStatus)
+		require.True(t, utf8.Valid(outcome.Submission))
+		if !ends {
+			require.Contains(t, lastContent(t, server.Requests()[2]), "no UTF-8, which no prediction can hold")
+			require.Contains(t, lastContent(t, server.Requests()[3]), "the files that it names do not differ")
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(r.dir), "patch"), outcome.Submission, 0o600))
+		shell(t, filepath.Join(filepath.Dir(r.dir), "fresh"), "git apply --whitespace=nowarn ../patch && diff -r --no-dereference --exclude=.git --exclude=other.txt . ../testbed && grep 1 other.txt")
+	}
+}
+
 // A patch that is longer than the limit is not taken, however it is handed in: the model is
 // told, and the next one counts.
 func TestPatchLimit(t *testing.T) {
