@@ -270,6 +270,8 @@ func (t *Template) kwargs(r *reader, kwargs map[string]any) {
 			if err := json.Unmarshal(text, target); err != nil {
 				r.fail(field, "%.60s does not fit", text)
 			}
+		case name == "stream", name == "stream_options":
+			r.fail(field, "whether answers are streamed is the caller's choice; take it out")
 		case name == "extra_headers":
 			t.Headers = r.texts(value, field)
 		case name == "extra_body":

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"time"
 
@@ -88,9 +89,16 @@ func prompt(name string) string {
 	return string(text)
 }
 
-// Hash tells templates with different texts apart, so that a score can say what it was
-// made with.
-func (t Template) Hash() string { return t.hash }
+// Hash tells templates apart that differ in a text or a setting, so that a score can say what
+// it was made with.
+func (t Template) Hash() string {
+	t.Name = "" // the same files by another path are the same
+	settings, err := json.Marshal(t)
+	if err != nil { // of a variable that is no JSON
+		settings = fmt.Append(nil, err)
+	}
+	return hashOf(t.hash, string(settings), fmt.Sprint(t.editor, t.action))
+}
 
 func hashOf(texts ...string) string {
 	h := sha256.New()

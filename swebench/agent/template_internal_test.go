@@ -112,7 +112,12 @@ func TestLoadMerges(t *testing.T) {
 	require.Equal(t, 4096, *both.Params.MaxTokens)
 	require.Equal(t, map[string]string{"X-Team": "blue"}, both.Headers)
 	require.JSONEq(t, `{"parallel_tool_calls":true,"chat_template_kwargs":{"enable_thinking":false}}`, string(must(json.Marshal(both.Extra))))
-	require.Equal(t, one.Hash(), both.Hash(), "the texts are the same")
+	require.NotEqual(t, one.Hash(), both.Hash(), "the settings differ")
+	again := both
+	again.Name = "elsewhere"
+	require.Equal(t, both.Hash(), again.Hash())
+	again.Limits.Steps++
+	require.NotEqual(t, both.Hash(), again.Hash())
 	require.NotEqual(t, one.Hash(), Default().Hash())
 
 	// The later file alone has the prompts of Default.
@@ -146,6 +151,7 @@ func TestLoadRefuses(t *testing.T) {
 		"model: {model_class: litellm_textbased, action_regex: '(a)(b)'}": "it has 2 groups",
 		"environment: {env: [a]}":                                         "environment.env: it is no mapping",
 		"model: {model_kwargs: {temperature: warm}}":                      "model.model_kwargs.temperature",
+		"model: {model_kwargs: {extra_body: {stream: true}}}":             "model.model_kwargs.stream: whether",
 	} {
 		file := filepath.Join(t.TempDir(), "x.yaml")
 		require.NoError(t, os.WriteFile(file, []byte(content), 0o600))

@@ -98,8 +98,9 @@ var hostilities = []hostility{
 		require.Equal(t, 1, o.asked)
 		require.Equal(t, "stolen\n", o.patch())
 	}},
-	{name: "patch of no text", words: true, change: plain, answer: script(bash("echo " + agent.Marker + "; printf '\\377\\376\\000 a\\n'")), ends: agent.Submitted, check: func(t *testing.T, o aftermath) {
-		require.NotEmpty(t, o.patch())
+	{name: "patch of no text", words: true, change: plain, answer: script(bash("echo " + agent.Marker + "; printf '\\377\\376\\000 a\\n'")), ends: agent.LimitsExceeded, check: func(t *testing.T, o aftermath) {
+		require.Empty(t, o.patch())
+		require.True(t, o.told("which no prediction can hold"))
 	}},
 	{name: "deletes everything", answer: script(bash("rm -rf ./.git ./* && ls -A"), finish), ends: agent.LimitsExceeded, check: empty},
 	{name: "deletes the history", answer: script(fix, bash("rm -rf ./.git"), finish), ends: agent.LimitsExceeded, check: empty},
