@@ -141,6 +141,7 @@ func (g *grading) all(ctx context.Context) error {
 		}
 		g.total++
 		dirs := g.run.instanceDirs(p.Model, row.InstanceID)
+		atomicfile.Sweep(dirs[0])
 		_, first := verdict(dirs[0], row.InstanceID)
 		_, second := verdict(dirs[1], row.InstanceID)
 		if first || second {
@@ -159,10 +160,11 @@ func (g *grading) all(ctx context.Context) error {
 		}
 	}
 	g.progress()
-	if len(jobs) == 0 {
+	if g.total == 0 {
 		return nil
 	}
-	// What an earlier process with this run's ID has left would be in the way.
+	// What an earlier process with this run's ID has left would be in the way; it may have
+	// been killed between a verdict and the end of its sandbox.
 	if _, err := sandbox.Sweep(ctx, g.Runtime, map[string]string{RunLabel: g.run.ID}, nil); err != nil {
 		return err
 	}

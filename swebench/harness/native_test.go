@@ -259,6 +259,13 @@ func TestCase151_NativeReusesReports(t *testing.T) {
 	require.True(t, report.Complete())
 	require.Empty(t, report.FailureReasons)
 	require.EqualValues(t, 4, f.started.Load(), "good was not graded again")
+
+	// A process that is killed behind the last verdict leaves its sandbox; the next one has
+	// nothing to grade, and removes it.
+	_, err := f.Runtime.Start(t.Context(), sandbox.Spec{Root: f.repo, Labels: map[string]string{harness.RunLabel: runID}})
+	require.NoError(t, err)
+	f.grade(t)
+	require.EqualValues(t, 4, f.started.Load())
 }
 
 // A patch is tried by git apply, by git apply with rejects and by patch with fuzz, in this

@@ -53,7 +53,7 @@ type Config struct {
 	Spec func(ctx context.Context, row dataset.Row) (sandbox.Spec, error)
 	// Arch is the architecture for [dataset.ImageFor].
 	Arch string
-	// Labels are further labels of the agents' sandboxes.
+	// Labels are further labels of the sandboxes, those of [harness.Native] included.
 	Labels map[string]string
 
 	// Evaluator grades the predictions; nil leaves them ungraded. EvalDir takes its logs and

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strconv"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/homing-go/homing/swebench/dataset"
 	"github.com/homing-go/homing/swebench/harness"
 	"github.com/homing-go/homing/swebench/internal/atomicfile"
-	"github.com/homing-go/homing/swebench/phase"
 	"github.com/homing-go/homing/swebench/sandbox"
 )
 
@@ -189,13 +187,7 @@ func (j *job) spec(ctx context.Context) (sandbox.Spec, error) {
 			return spec, err
 		}
 	}
-	labels := map[string]string{LabelOwner: j.Owner, LabelRun: j.folder.Run, LabelInstance: j.id, LabelAttempt: strconv.Itoa(j.Attempt)}
-	maps.Copy(labels, spec.Labels)
-	maps.Copy(labels, j.Labels)
-	env := map[string]string{phase.RunIDVariable: j.Owner} // by which processes are found that outlive this one
-	maps.Copy(env, spec.Env)
-	spec.Labels, spec.Env = labels, env
-	return spec, nil
+	return j.marked(spec, map[string]string{LabelOwner: j.Owner, LabelRun: j.folder.Run, LabelInstance: j.id, LabelAttempt: strconv.Itoa(j.Attempt)}), nil
 }
 
 // keep writes down how the instance has ended, and returns it. What is written can be written

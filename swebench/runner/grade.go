@@ -3,9 +3,13 @@ package runner
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/homing-go/homing/swebench"
+	"github.com/homing-go/homing/swebench/dataset"
 	"github.com/homing-go/homing/swebench/harness"
+	"github.com/homing-go/homing/swebench/phase"
+	"github.com/homing-go/homing/swebench/sandbox"
 )
 
 // grade has the predictions graded.
@@ -32,7 +36,7 @@ func (r *run) grade(ctx context.Context) (harness.Report, error) {
 		}
 	}
 	r.graded = true
-	report, err := r.Evaluator.Evaluate(ctx, shard, harness.Run{
+	report, err := r.evaluator().Evaluate(ctx, shard, harness.Run{
 		ID: r.EvalRunID, Model: r.Model, Rows: r.rows, Dir: r.EvalDir, Log: r.EvalLog, Redact: r.Redact,
 		Progress: func(p harness.Progress) {
 			r.tell(Progress{Phase: swebench.PhaseEval, Total: p.Total, Finished: p.Finished})
@@ -44,6 +48,38 @@ func (r *run) grade(ctx context.Context) (harness.Report, error) {
 		err = fmt.Errorf("evaluation: %w", err)
 	}
 	return report, err
+}
+
+// evaluator marks the sandboxes of the native grader as those of the agents are marked, so that
+// a later process finds what is left of them if this one is killed.
+func (r *run) evaluator() harness.Evaluator {
+	native, ok := r.Evaluator.(harness.Native)
+	if !ok {
+		return r.Evaluator
+	}
+	described := native.Spec
+	native.Spec = func(ctx context.Context, row dataset.Row) (sandbox.Spec, error) {
+		spec := sandbox.Spec{Image: dataset.ImageFor(row, native.Arch)}
+		if described != nil {
+			var err error
+			if spec, err = described(ctx, row); err != nil {
+				return spec, err
+			}
+		}
+		return r.marked(spec, map[string]string{LabelOwner: r.Owner, LabelInstance: row.InstanceID}), nil
+	}
+	return native
+}
+
+// marked returns a description with labels and a variable by which a later process finds the
+// sandbox and its processes.
+func (r *run) marked(spec sandbox.Spec, labels map[string]string) sandbox.Spec {
+	env := map[string]string{phase.RunIDVariable: r.Owner}
+	maps.Copy(labels, spec.Labels)
+	maps.Copy(labels, r.Labels)
+	maps.Copy(env, spec.Env)
+	spec.Labels, spec.Env = labels, env
+	return spec
 }
 
 // ungraded is the report of predictions that nobody graded.

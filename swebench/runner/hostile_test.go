@@ -216,15 +216,14 @@ func nothingLeft(t *testing.T, runtime sandbox.Runtime, out, boxes, mark string)
 	}))
 }
 
-// marked are the processes of this machine, in containers too, that have a text in their
+// marked are the files in /proc of the processes of this machine, in containers too, that have a text in their
 // environment or among their arguments.
 func marked(text string) (found []string) {
 	for _, name := range []string{"environ", "cmdline"} {
 		files, _ := filepath.Glob("/proc/[0-9]*/" + name)
 		for _, file := range files {
 			if data, err := os.ReadFile(file); err == nil && bytes.Contains(data, []byte(text)) {
-				args, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
-				found = append(found, file+": "+strings.ReplaceAll(string(args), "\x00", " "))
+				found = append(found, file)
 			}
 		}
 	}

@@ -107,7 +107,7 @@ var hostilities = []hostility{
 	{name: "breaks the history", answer: script(fix, bash(": > .git/HEAD; for f in .git/objects/??/*; do rm -f $f; : > $f; done"), finish), ends: agent.LimitsExceeded, check: empty},
 	{name: "commits and rewrites", answer: script(fix, bash("git -c user.name=a -c user.email=a@b commit -qam x; git checkout -q --orphan y; git gc -q --prune=now"), finish), ends: agent.Submitted, check: solved},
 	{name: "deletes its folder", answer: script(fix, bash(`rm -rf "$PWD"`), view("lib.sh"), bash("pwd"), finish), ends: agent.LimitsExceeded, check: empty},
-	{name: "prints without end", answer: script(bash("yes"), bash("yes >&2"), fix, finish), ends: agent.Submitted, check: solved},
+	{name: "prints without end", answer: script(bash("yes & yes >&2"), fix, finish), ends: agent.Submitted, check: solved},
 	{name: "children that stay", answer: script(bash("for i in 1 2 3; do ("+hold+") & done; echo begun"), bash("setsid sh -c \""+hold+"\" & env -i setsid sh -c \""+hold+"\" $HOSTILE & wait"), fix, finish),
 		ends: agent.Submitted, check: func(t *testing.T, o aftermath) {
 			solved(t, o)
@@ -142,8 +142,8 @@ var hostilities = []hostility{
 		solved(t, o)
 		require.True(t, o.told("not submitted: the patch is longer than"))
 	}},
-	{name: "patch of 200 MB printed", command: time.Minute, change: func(c *runner.Config) { plain(c); c.Limits.Steps = 4 }, answer: script(bash(flooded), bash("echo "+agent.Marker+"; cat big.txt"), bash("git add -A; echo "+agent.Marker)), ends: agent.LimitsExceeded, check: empty},
-	{name: "content of 50 MB", words: true, answer: script(raw(routingtest.Answer{Text: strings.Repeat("waffle ", 50_000_000/7)}), func(task runnertest.Task) routingtest.Answer {
+	{name: "patch of 200 MB printed", command: time.Minute, change: func(c *runner.Config) { plain(c); c.Limits.Steps = 3 }, answer: script(bash(flooded), bash("echo "+agent.Marker+"; cat big.txt"), bash("git add -A; echo "+agent.Marker)), ends: agent.LimitsExceeded, check: empty},
+	{name: "content of 50 MB", words: true, answer: script(func(task runnertest.Task) routingtest.Answer {
 		a := fix(task)
 		a.Text = strings.Repeat("waffle ", 50_000_000/7)
 		return a

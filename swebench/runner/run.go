@@ -15,9 +15,10 @@ import (
 	"github.com/homing-go/homing/swebench/sandbox"
 )
 
-// The labels of the agents' sandboxes.
+// The labels of sandboxes.
 const (
-	// LabelOwner is what marks the sandboxes of one output folder.
+	// LabelOwner is what marks the sandboxes of one output folder, those in which
+	// [harness.Native] grades included.
 	LabelOwner = "homing.runner"
 	// LabelRun, LabelInstance and LabelAttempt tell people what a sandbox is for.
 	LabelRun      = "homing.run"

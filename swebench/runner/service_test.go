@@ -69,24 +69,23 @@ func (s *served) call(method, path, body string) []byte {
 	return data
 }
 
-// submit submits a run of all tasks, with more members, and waits for its end.
-func (s *served) submit(more string) swebench.StatusView {
-	s.Helper()
+// submission is the body that submits a run of tasks, with more members.
+func submission(tasks []runnertest.Task, endpoint, more string) string {
 	var ids []string
-	for _, t := range s.set.Tasks {
+	for _, t := range tasks {
 		ids = append(ids, t.ID)
 	}
 	list, _ := json.Marshal(ids)
-	key, _ := json.Marshal(s.key) // nil is null
-	return s.post(string(list), string(key), more)
+	url := strings.Replace(strings.TrimSuffix(endpoint, "/v1"), "127.0.0.1", "LOCALHOST", 1) + "/v1/"
+	return `{"model_name":"org/tiny","endpoint_urls":["` + url + `"],"num_instances":` + strconv.Itoa(len(ids)) +
+		`,"workers":3,"max_eval_workers":2,"evaluated_instance_ids":` + string(list) + more + `}`
 }
 
-func (s *served) post(ids, key, more string) swebench.StatusView {
+// submit submits a run of all tasks, with more members, and waits for its end.
+func (s *served) submit(more string) swebench.StatusView {
 	s.Helper()
-	url := strings.Replace(strings.TrimSuffix(s.cluster.URL(), "/v1"), "127.0.0.1", "LOCALHOST", 1) + "/v1/"
-	body := `{"model_name":"org/tiny","endpoint_urls":["` + url + `"],"endpoint_api_key":` + key + `,"num_instances":` + strconv.Itoa(len(s.set.Tasks)) +
-		`,"workers":3,"max_eval_workers":2,"evaluated_instance_ids":` + ids + more + `}`
-	view, err := swebench.ParseStatus(s.call("POST", "/v1/runs", body))
+	key, _ := json.Marshal(s.key) // nil is null
+	view, err := swebench.ParseStatus(s.call("POST", "/v1/runs", submission(s.set.Tasks, s.cluster.URL(), `,"endpoint_api_key":`+string(key)+more)))
 	require.NoError(s, err)
 	for end := time.Now().Add(5 * time.Minute); !view.Status.Terminal(); time.Sleep(20 * time.Millisecond) {
 		require.True(s, time.Now().Before(end))
