@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -186,7 +187,7 @@ func journals(t *testing.T, out string, kept map[string][]byte) {
 	}
 }
 
-// A half-written last line is dropped, and the trajectory goes on.
+// A half-written last line is dropped, which a warning says, and the trajectory goes on.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1)
@@ -196,7 +197,6 @@ func TestPowerCut(t *testing.T) {
 	defer cancel()
 	turns := 0
 	client := cfg.NewClient
-	cfg.Progress = func(runner.Progress) {}
 	script := runnertest.Model(w.set.Tasks...)
 	cut := newWorld(t, 1, func(c *routingtest.ClusterConfig) {
 		c.Backends = 1
@@ -215,13 +215,18 @@ func TestPowerCut(t *testing.T) {
 	journal := filepath.Join(cfg.Dir, id, id+".attempt-1.jsonl")
 	f, err := os.OpenFile(journal, os.O_APPEND|os.O_WRONLY, 0)
 	require.NoError(t, err)
-	_, err = f.WriteString(`{"time":"2026-01-01T00:00:00Z","answer":{"mess`)
+	const half = `{"time":"2026-01-01T00:00:00Z","answer":{"mess`
+	_, err = f.WriteString(half)
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
 	before, err := agent.ReadJournal(journal)
 	require.NoError(t, err)
 	cfg.NewClient = client
+	var log bytes.Buffer
+	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	require.True(t, w.run(cfg).Complete)
+	require.Contains(t, log.String(), fmt.Sprintf(`level=WARN msg="a half-written last step was dropped" instance=%s bytes=%d`, id, len(half)))
+	require.NotContains(t, log.String(), "mess", "and no content")
 	after, err := agent.ReadJournal(journal)
 	require.NoError(t, err)
 	require.Greater(t, len(after), len(before))
