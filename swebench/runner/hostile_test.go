@@ -56,14 +56,13 @@ func TestHostileModels(t *testing.T) {
 	need(t, "git", "bash", "sh", "cp", "tar", "setsid")
 	for _, name := range []string{"local", "docker", "podman", "bwrap"} {
 		t.Run(name, func(t *testing.T) {
-			g := ground{name: name, command: 5 * time.Second}
+			g := ground{name: name, command: time.Minute}
 			if name != "local" {
 				required := strings.Split(os.Getenv("HOMING_REQUIRE"), ",")
 				if !slices.Contains(required, name) || !slices.Contains(required, "debootstrap") {
 					t.Skipf("HOMING_REQUIRE does not name both %s and debootstrap: no minute is spent on a root folder of Debian", name)
 				}
 				sandboxtest.Require(t, name, "debootstrap")
-				g.command = 10 * time.Second
 				g.root = sandboxtest.Debian(t, "git", "python3")
 				if name != "bwrap" {
 					g.image = sandboxtest.Image(t, name, g.root)
@@ -144,7 +143,7 @@ func (g ground) run(t *testing.T, h hostility) aftermath {
 	mark := rand.Text()
 	cfg := w.config()
 	cfg.Runtime, cfg.Evaluator = place, harness.Native{Runtime: place, Spec: place.Spec, Workers: 2}
-	cfg.Limits = agent.Limits{Steps: hostileSteps, Command: g.command, FormatErrors: 3, Wall: 2 * time.Minute}
+	cfg.Limits = agent.Limits{Steps: hostileSteps, Command: g.command, FormatErrors: 3, Wall: 5 * time.Minute}
 	if h.command > 0 {
 		cfg.Limits.Command = h.command
 	}

@@ -62,6 +62,9 @@ func fix(task runnertest.Task) routingtest.Answer {
 func finish(task runnertest.Task) routingtest.Answer { return finishWith("lib.sh")(task) }
 
 const (
+	// brief is the limit of a command where one runs into it. What others run at the same time
+	// must end within it, however busy the machine is.
+	brief = 10 * time.Second
 	// note writes a file that has the marker, and something like a patch behind it. It does not
 	// say the marker itself.
 	note    = "printf 'COMPLETE_TASK_%s\\nstolen\\n' AND_SUBMIT_FINAL_OUTPUT > note; cat note"
@@ -108,12 +111,12 @@ var hostilities = []hostility{
 	{name: "commits and rewrites", answer: script(fix, bash("git -c user.name=a -c user.email=a@b commit -qam x; git checkout -q --orphan y; git gc -q --prune=now"), finish), ends: agent.Submitted, check: solved},
 	{name: "deletes its folder", answer: script(fix, bash(`rm -rf "$PWD"`), view("lib.sh"), bash("pwd"), finish), ends: agent.LimitsExceeded, check: empty},
 	{name: "prints without end", answer: script(bash("yes & yes >&2"), fix, finish), ends: agent.Submitted, check: solved},
-	{name: "children that stay", answer: script(bash("for i in 1 2 3; do ("+hold+") & done; echo begun"), bash("setsid sh -c \""+hold+"\" & env -i setsid sh -c \""+hold+"\" $HOSTILE & wait"), fix, finish),
+	{name: "children that stay", command: brief, answer: script(bash("for i in 1 2 3; do ("+hold+") & done; echo begun"), bash("setsid sh -c \""+hold+"\" & env -i setsid sh -c \""+hold+"\" $HOSTILE & wait"), fix, finish),
 		ends: agent.Submitted, check: func(t *testing.T, o aftermath) {
 			solved(t, o)
 			require.True(t, o.told("stopped after"))
 		}},
-	{name: "waits for input", answer: script(bash("cat; read x; cat </dev/tty; python3 -i; git commit; git rebase -i HEAD; echo over"),
+	{name: "waits for input", command: brief, answer: script(bash("cat; read x; cat </dev/tty; python3 -i; git commit; git rebase -i HEAD; echo over"),
 		bash("GIT_EDITOR='sh -c \""+hold+"\"' git commit --allow-empty"), fix, finish), ends: agent.Submitted, check: func(t *testing.T, o aftermath) {
 		solved(t, o)
 		require.True(t, o.told("over"))
@@ -138,11 +141,11 @@ var hostilities = []hostility{
 		}
 		return routingtest.Answer{ToolCalls: []routingtest.ToolCall{{ID: "a", Name: "rm\x00", Arguments: `[]`}}}
 	}, ends: agent.LimitsExceeded, check: empty},
-	{name: "patch of 200 MB", command: time.Minute, answer: script(fix, bash(flooded), finishWith("lib.sh", "big.txt"), finish), ends: agent.Submitted, check: func(t *testing.T, o aftermath) {
+	{name: "patch of 200 MB", answer: script(fix, bash(flooded), finishWith("lib.sh", "big.txt"), finish), ends: agent.Submitted, check: func(t *testing.T, o aftermath) {
 		solved(t, o)
 		require.True(t, o.told("not submitted: the patch is longer than"))
 	}},
-	{name: "patch of 200 MB printed", command: time.Minute, change: func(c *runner.Config) { plain(c); c.Limits.Steps = 3 }, answer: script(bash(flooded), bash("echo "+agent.Marker+"; cat big.txt"), bash("git add -A; echo "+agent.Marker)), ends: agent.LimitsExceeded, check: empty},
+	{name: "patch of 200 MB printed", change: func(c *runner.Config) { plain(c); c.Limits.Steps = 4 }, answer: script(bash(flooded), bash("echo "+agent.Marker+"; cat big.txt"), bash("git add -A; echo "+agent.Marker)), ends: agent.LimitsExceeded, check: empty},
 	{name: "content of 50 MB", words: true, answer: script(func(task runnertest.Task) routingtest.Answer {
 		a := fix(task)
 		a.Text = strings.Repeat("waffle ", 50_000_000/7)
@@ -153,7 +156,7 @@ var hostilities = []hostility{
 	{name: "kills the first process", isolated: true, answer: script(bash("kill -9 1; kill -TERM 1; echo still"), bash("kill -9 -1"), bash("for p in /proc/[0-9]*; do kill -9 ${p#/proc/}; done"), fix, finish), ends: agent.Submitted, check: solved},
 	{name: "no shell", isolated: true, answer: script(bash("rm -f /bin/sh /usr/bin/sh; ln -s /bin/false /bin/sh"), fix, finish), ends: agent.SandboxLost,
 		endsIn: map[string]agent.ExitStatus{"bwrap": agent.Submitted}},
-	{name: "git that never ends", isolated: true, answer: script(fix, bash("printf '#!/bin/sh\\nwhile :; do sleep 1; done\\n' > /usr/local/bin/git; chmod +x /usr/local/bin/git"), finish, bash("rm /usr/local/bin/git"), finish), ends: agent.Submitted, check: func(t *testing.T, o aftermath) {
+	{name: "git that never ends", isolated: true, command: brief, answer: script(fix, bash("printf '#!/bin/sh\\nwhile :; do sleep 1; done\\n' > /usr/local/bin/git; chmod +x /usr/local/bin/git"), finish, bash("rm /usr/local/bin/git"), finish), ends: agent.Submitted, check: func(t *testing.T, o aftermath) {
 		solved(t, o)
 		require.Equal(t, o.ground.name != "bwrap", o.told("stopped after"))
 	}},
