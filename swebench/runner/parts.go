@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/homing-go/homing/swebench/agent"
@@ -113,7 +114,8 @@ func LoadTemplate(names ...string) (agent.Template, error) {
 
 // ParseSource returns the source that a text names: a file, a folder, or a dataset on a hub
 // as HUB/datasets/OWNER/NAME, with @REVISION behind it if one is meant. In the path of a file
-// {subset} and {split} stand for the two.
+// {subset} and {split} stand for the two. HF_TOKEN in the environment is the hub's token, and
+// HF_HUB_OFFLINE makes do with what was fetched before, as in the hub's own tools.
 func ParseSource(text string) (dataset.Source, error) {
 	if !isURL(text) {
 		if text == "" {
@@ -124,8 +126,13 @@ func ParseSource(text string) (dataset.Source, error) {
 	base, repo, _ := strings.Cut(strings.TrimSuffix(text, "/"), "/datasets/")
 	repo, revision, _ := strings.Cut(repo, "@")
 	return dataset.Source{
-		Hub: dataset.Hub{Base: base, Token: os.Getenv("HF_TOKEN")}, Repo: repo, Revision: revision,
+		Hub: dataset.Hub{Base: base, Token: os.Getenv("HF_TOKEN"), Offline: isSet("HF_HUB_OFFLINE")}, Repo: repo, Revision: revision,
 	}, nil
+}
+
+// isSet reports whether an environment variable says yes, as those of the hub's tools do.
+func isSet(variable string) bool {
+	return slices.Contains([]string{"1", "ON", "YES", "TRUE"}, strings.ToUpper(os.Getenv(variable)))
 }
 
 // SourceBase is the folder that relative paths in the rows of a source are below: that of its

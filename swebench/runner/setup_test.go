@@ -129,3 +129,18 @@ func TestParseParams(t *testing.T) {
 		require.ErrorContains(t, err, "generation_params", bad)
 	}
 }
+
+// A dataset on a hub is asked for with the token of the environment, or not at all.
+func TestParseSource(t *testing.T) {
+	t.Setenv("HF_TOKEN", "hf_secret")
+	t.Setenv("HF_HUB_OFFLINE", "")
+	source, err := runner.ParseSource("https://hub.example/datasets/a/b@main")
+	require.NoError(t, err)
+	require.Equal(t, dataset.Source{Hub: dataset.Hub{Base: "https://hub.example", Token: "hf_secret"}, Repo: "a/b", Revision: "main"}, source)
+	t.Setenv("HF_HUB_OFFLINE", "true")
+	source, err = runner.ParseSource("https://hub.example/datasets/a/b")
+	require.NoError(t, err)
+	require.True(t, source.Hub.Offline)
+	_, err = runner.ParseSource("")
+	require.True(t, runner.IsUsage(err))
+}
