@@ -39,6 +39,8 @@ type Run struct {
 	Dir string
 	// Log is where the output of [Official] goes, "" meaning swe_bench_eval.log in Dir.
 	Log string
+	// Env are further variables, as NAME=value, for child processes of [Official].
+	Env []string
 	// Redact takes secrets out of logs; nil takes out what looks like one.
 	Redact *redact.Redactor
 	// Progress hears of each instance that has ended, and from time to time of those that

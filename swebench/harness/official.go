@@ -167,7 +167,7 @@ func (o Official) run(ctx context.Context, argv []string, predictions map[string
 		watch.run(child, done, stop)
 	}()
 	err = phase.Command{
-		Name: "eval", Argv: argv, Dir: run.Dir, Env: phase.EvalEnv(env, o.Hide...), Log: log, Timeout: o.Timeout, Grace: o.Grace, Hide: run.Redact.Text,
+		Name: "eval", Argv: argv, Dir: run.Dir, Env: append(phase.EvalEnv(env, o.Hide...), run.Env...), Log: log, Timeout: o.Timeout, Grace: o.Grace, Hide: run.Redact.Text,
 	}.Run(child)
 	close(done)
 	<-watched

@@ -38,6 +38,7 @@ func (r *run) grade(ctx context.Context) (harness.Report, error) {
 	r.graded = true
 	report, err := r.evaluator().Evaluate(ctx, shard, harness.Run{
 		ID: r.EvalRunID, Model: r.Model, Rows: r.rows, Dir: r.EvalDir, Log: r.EvalLog, Redact: r.Redact,
+		Env: []string{phase.RunIDVariable + "=" + r.Owner}, // by which a later process finds it
 		Progress: func(p harness.Progress) {
 			r.tell(Progress{Phase: swebench.PhaseEval, Total: p.Total, Finished: p.Finished})
 		},

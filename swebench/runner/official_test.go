@@ -132,6 +132,13 @@ func TestOfficialHarness(t *testing.T) {
 	require.ElementsMatch(t, []string{id(3), id(5)}, res.Reasons[0].IDs)
 	require.Contains(t, res.Reasons[0].Text, "SandboxNotStarted: after 1 tries: no room")
 	require.Contains(t, res.Reasons[0].Text, "the harness has no verdict")
+	var record struct{ Owner string }
+	data, err := os.ReadFile(filepath.Join(cfg.Dir, "run.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &record))
+	log, err := os.ReadFile(filepath.Join(cfg.Dir, "swe_bench_eval.log"))
+	require.NoError(t, err)
+	require.Contains(t, string(log), phase.RunIDVariable+"="+record.Owner, "by which it is found when this process is killed")
 	require.Len(t, res.Notes, 1)
 	require.Equal(t, string(harness.PatchFailed), res.Notes[0].Code)
 	require.Equal(t, []string{id(2)}, res.Notes[0].IDs)
