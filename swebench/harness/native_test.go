@@ -48,9 +48,12 @@ func (y *yard) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox, e
 	if spec.Image == "unstartable" {
 		return nil, &sandbox.StartError{Image: spec.Image, Err: errors.New("no room")}
 	}
-	y.started.Add(1)
 	box, err := y.Runtime.Start(ctx, spec)
-	return &plot{box, y}, err
+	if err != nil {
+		return nil, err
+	}
+	y.started.Add(1)
+	return &plot{box, y}, nil
 }
 
 type plot struct {
