@@ -25,3 +25,24 @@ func lockFile(name string) (*os.File, bool, error) {
 	}
 	return nil, false, err
 }
+
+// shareFile opens a file for several processes, until it is closed or they end. alone is called
+// first if there is no other one, and none comes in meanwhile.
+func shareFile(name string, alone func()) (*os.File, error) {
+	f, ok, err := lockFile(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case ok:
+		alone()
+	default:
+		if f, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644); err != nil { //nolint:gosec // nothing is in it
+			return nil, err
+		}
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}

@@ -11,6 +11,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(helperVariable) != "" {
 		os.Exit(helper())
 	}
+	if text := os.Getenv(checkoutVariable); text != "" {
+		os.Exit(checkOut(text))
+	}
 	if text := os.Getenv(harnessVariable); text != "" {
 		os.Exit(standIn(text, os.Args[1:]))
 	}

@@ -19,6 +19,9 @@ const (
 	HarnessNames = "native, official or none"
 )
 
+// dirCheckouts is where the checkouts of a run are, in its output folder.
+const dirCheckouts = ".repos"
+
 // A Place is where sandboxes are, as a command's flag names it.
 type Place struct {
 	// Name is one of SandboxNames: bwrap=ROOT names the root folder for rows without one.
@@ -31,7 +34,7 @@ type Place struct {
 
 // Open returns the runtime and the workspace around it, whose checkouts are below cache.
 func (p Place) Open(cache string) (*Workspace, error) {
-	w := &Workspace{Base: p.Base, Cache: filepath.Join(cache, ".repos"), Dir: p.Dir}
+	w := &Workspace{Base: p.Base, Cache: filepath.Join(cache, dirCheckouts), Dir: p.Dir}
 	kind, root, _ := strings.Cut(p.Name, "=")
 	if root != "" && kind != "bwrap" && kind != "bubblewrap" {
 		kind = p.Name

@@ -65,8 +65,9 @@ func (s *Jobs) Run(ctx context.Context, j service.Job) (result json.RawMessage, 
 	if err := prepareFolder(j); err != nil {
 		return nil, err
 	}
-	defer func() { // whatever came of the run
+	defer func() { // whatever came of the run; nobody will go on with it
 		err = errors.Join(err, publish(j))
+		_ = os.RemoveAll(j.Path(swebench.DirOutput, dirCheckouts)) // as much of it as can be
 	}()
 	log, err := newJobLog(j)
 	if err != nil {

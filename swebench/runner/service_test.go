@@ -134,6 +134,7 @@ func TestService(t *testing.T) {
 	} {
 		require.FileExists(t, filepath.Join(dir, name))
 	}
+	require.NoDirExists(t, filepath.Join(dir, "swe_bench_output", ".repos"), "nobody will go on with the checkouts")
 	statuses, err := filepath.Glob(filepath.Join(dir, "swe_bench_output", "exit_statuses_*.yaml"))
 	require.NoError(t, err)
 	require.Len(t, statuses, 1)

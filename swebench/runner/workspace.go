@@ -2,14 +2,11 @@ package runner
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -22,7 +19,8 @@ import (
 // A Workspace is a [sandbox.Runtime] for rows whose repository is not in an image but named
 // by the row: by its image, if that is a folder, or by its repo, if that is a folder, a file
 // or an http(s) URL. It makes a clean checkout of the base commit, without what came later,
-// and brings a copy into each sandbox.
+// and brings a copy into each sandbox. What a URL has of a user and a password goes to its
+// server alone, and is in no error, no argument of a process and no checkout.
 //
 //	w := &runner.Workspace{Runtime: sandbox.NewLocal(sandbox.LocalConfig{}), Local: true, Cache: "out/.repos"}
 //	cfg.Runtime, cfg.Spec = w, w.Spec
@@ -36,7 +34,9 @@ type Workspace struct {
 	Local bool
 	// Base is the folder that relative paths of rows are below; "" means the working folder.
 	Base string
-	// Cache takes the checkouts; it is made if it is missing.
+	// Cache takes the checkouts; it is made if it is missing. They stay there, for the next run
+	// with it. Several processes may share it; what a killed one has left half made is removed
+	// when there is no other one.
 	Cache string
 	// Arch is the architecture for [dataset.ImageFor].
 	Arch string
@@ -48,12 +48,7 @@ type Workspace struct {
 
 	mu    sync.Mutex
 	ready map[string]*checkout
-}
-
-type checkout struct {
-	once sync.Once
-	path string
-	err  error
+	share *os.File // of the cache, until this process ends
 }
 
 // labelRepo tells Start what a sandbox is to be filled with.
@@ -85,7 +80,7 @@ func (w *Workspace) Spec(ctx context.Context, row dataset.Row) (sandbox.Spec, er
 			return spec, nil
 		}
 	} else if !named && row.Repo != "" {
-		return spec, fmt.Errorf("its repository %q is no folder here and no URL, and a local sandbox has no images: put a folder into the column repo or image_name", row.Repo)
+		return spec, fmt.Errorf("its repository %q is no folder here and no URL, and a local sandbox has no images: put a folder into the column repo or image_name", withoutUser(row.Repo))
 	}
 	path, err := w.checkout(ctx, source, row.BaseCommit)
 	if err != nil {
@@ -150,101 +145,6 @@ func (w *Workspace) source(row dataset.Row) (string, bool) {
 
 func isURL(text string) bool {
 	return strings.HasPrefix(text, "https://") || strings.HasPrefix(text, "http://")
-}
-
-var commitForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,200}$`)
-
-// checkout returns the checkout of a commit; rows with the same one share it.
-func (w *Workspace) checkout(ctx context.Context, source, commit string) (string, error) {
-	if commit != "" && !commitForm.MatchString(commit) {
-		return "", fmt.Errorf("its base commit is %.60q, which is none", commit)
-	}
-	w.mu.Lock()
-	if w.ready == nil {
-		w.ready = map[string]*checkout{}
-	}
-	key := source + "\x00" + commit
-	c := w.ready[key]
-	if c == nil {
-		c = new(checkout)
-		w.ready[key] = c
-	}
-	w.mu.Unlock()
-	c.once.Do(func() { c.path, c.err = w.make(ctx, source, commit, key) })
-	if c.err != nil {
-		w.mu.Lock()
-		delete(w.ready, key) // another attempt may do better
-		w.mu.Unlock()
-	}
-	return c.path, c.err
-}
-
-const (
-	// cloneScript checks a commit out, and takes away what leads to other ones: a later
-	// commit may have the solution.
-	cloneScript = `set -e
-git clone -q --no-checkout -- "$1" "$2"
-cd "$2"
-git checkout -q --detach "${3:-HEAD}"
-git remote remove origin
-git for-each-ref --format='delete %(refname)' | git update-ref --stdin
-rm -rf .git/logs .git/packed-refs .git/FETCH_HEAD .git/ORIG_HEAD
-git checkout -q -b main`
-	// wrapScript makes a repository of a folder that is none.
-	wrapScript = `set -e
-mkdir -p "$2"
-if [ -n "$1" ]; then cp -a -- "$1/." "$2"; fi
-cd "$2"
-git init -q .
-git add -A -f
-git -c user.name=homing -c user.email=homing@localhost -c commit.gpgsign=false commit -q --allow-empty -m base`
-)
-
-// make makes a checkout, as a whole or not at all.
-func (w *Workspace) make(ctx context.Context, source, commit, key string) (string, error) {
-	if w.Cache == "" {
-		return "", &ConfigError{Field: "Workspace.Cache", Reason: "it is empty; name a folder for the checkouts"}
-	}
-	cache, err := filepath.Abs(w.Cache)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256([]byte(key))
-	path := filepath.Join(cache, hex.EncodeToString(sum[:16]))
-	if _, err := os.Stat(path); err == nil {
-		return path, nil
-	}
-	if err := os.MkdirAll(cache, 0o755); err != nil { //nolint:gosec // sandboxes may run as others
-		return "", err
-	}
-	// What a killed process has left may still be written to, by a child of it.
-	old, _ := filepath.Glob(path + ".*.tmp")
-	for _, name := range old {
-		_ = os.RemoveAll(name)
-	}
-	temp := path + "." + random(8) + ".tmp"
-	defer os.RemoveAll(temp) //nolint:errcheck // it is gone when all went well
-	script := cloneScript
-	if info, err := os.Stat(filepath.Join(source, ".git")); source == "" || (!isURL(source) && (err != nil || info == nil) && !bare(source)) {
-		script = wrapScript
-	}
-	cmd := exec.CommandContext(ctx, "sh", "-c", script, "sh", source, temp, commit) //nolint:gosec // paths and a checked commit
-	cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
-	out, err := cmd.CombinedOutput()
-	if ctx.Err() != nil {
-		return "", ctx.Err()
-	}
-	if err != nil {
-		return "", fmt.Errorf("its repository %s cannot be checked out at %q: %w: %.300s", source, commit, err, strings.Join(strings.Fields(string(out)), " "))
-	}
-	return path, os.Rename(temp, path)
-}
-
-// bare reports whether a folder is a repository without a working tree.
-func bare(path string) bool {
-	_, head := os.Stat(filepath.Join(path, "HEAD"))
-	_, objects := os.Stat(filepath.Join(path, "objects"))
-	return head == nil && objects == nil
 }
 
 // unpack fills the folder of a sandbox, which may be there and empty.
