@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/homing-go/homing/model"
 	"github.com/homing-go/homing/qwen"
@@ -29,12 +30,20 @@ type Endpoint struct {
 	// Direct goes past any proxy of the environment.
 	Direct bool
 	Retry  model.Retry
+	// Outage is how long requests wait, beside what Retry does, for an endpoint that has
+	// answered before and is away now, as during a restart: it takes no connections, or the
+	// gateway in front of it says so. All clients wait for the same end, so what does not come
+	// back is waited for once. 0 means not at all.
+	Outage time.Duration
 	Audit  *routing.Audit
 	Logger *slog.Logger
 
 	once      sync.Once
 	transport http.RoundTripper
 }
+
+// firstByte is what [model.Limits] has for an attempt.
+const firstByte = 10 * time.Minute
 
 // Check tells whether clients can be made, and makes none.
 func (e *Endpoint) Check() error {
@@ -63,12 +72,24 @@ func (e *Endpoint) NewClient() (model.Client, error) {
 		if e.Direct {
 			t.Proxy = nil
 		}
-		e.transport = e.Template.Transport(t)
+		var base http.RoundTripper = t
+		if e.Outage > 0 {
+			p := &patience{base: t, limit: e.Outage, logger: e.Logger}
+			if p.logger == nil {
+				p.logger = slog.New(slog.DiscardHandler)
+			}
+			base = p
+		}
+		e.transport = e.Template.Transport(base)
 	})
-	return e.client(model.Config{
+	cfg := model.Config{
 		BaseURL: e.BaseURL, APIKey: e.APIKey, Model: e.Model, Carrier: carrier, HTTPClient: &http.Client{Transport: e.transport},
 		Retry: e.Retry, Audit: e.Audit, Logger: e.Logger,
-	})
+	}
+	if e.Outage > 0 {
+		cfg.Limits.FirstByte = firstByte + e.Outage // the wait is a part of it
+	}
+	return e.client(cfg)
 }
 
 func (e *Endpoint) client(cfg model.Config) (model.Client, error) {

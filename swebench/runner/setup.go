@@ -9,6 +9,7 @@ import (
 	"os"
 	"regexp/syntax"
 	"strings"
+	"time"
 
 	"github.com/homing-go/homing/model"
 	"github.com/homing-go/homing/routing"
@@ -38,8 +39,13 @@ type Setup struct {
 	// KeepSandboxes is that of [Config].
 	KeepSandboxes bool
 	Retry         model.Retry
-	Logger        *slog.Logger
+	// Outage is that of [Endpoint]; 0 means 10 minutes, in which a server that is restarted has
+	// loaded most models, and a negative one means not at all.
+	Outage time.Duration
+	Logger *slog.Logger
 }
+
+const defaultOutage = 10 * time.Minute
 
 // Open makes the configuration of the run and the endpoint of its clients. It reads the
 // dataset and starts nothing. Close the endpoint's connections when the run has ended. An
@@ -70,7 +76,10 @@ func (s Setup) Open(ctx context.Context) (Config, *Endpoint, error) {
 	}
 	endpoint := &Endpoint{
 		BaseURL: s.BaseURL, Model: s.Model, APIKey: key, Headers: headers, Preset: s.Preset, Template: template,
-		Retry: s.Retry, Audit: new(routing.Audit), Logger: s.Logger,
+		Retry: s.Retry, Outage: s.Outage, Audit: new(routing.Audit), Logger: s.Logger,
+	}
+	if s.Outage == 0 {
+		endpoint.Outage = defaultOutage
 	}
 	if err := endpoint.Check(); err != nil {
 		return fail(err)
