@@ -19,7 +19,7 @@ mkdir -p "$d" && cat >"$d/.homing-$2"`
 	// discard removes it.
 	discard = `d=${1%/*}; rm -f "${d:-/}/.homing-$2"`
 	// deliver prints a file after a letter that says that there is one.
-	deliver = `if [ -d "$1" ]; then exit 4; elif [ ! -e "$1" ]; then exit 3; elif [ ! -r "$1" ]; then exit 5; fi
+	deliver = `if [ -d "$1" ]; then exit 4; elif [ ! -e "$1" ]; then exit 3; elif [ ! -f "$1" ]; then exit 6; elif [ ! -r "$1" ]; then exit 5; fi
 printf f; exec cat <"$1"`
 )
 
@@ -98,6 +98,8 @@ func (r *runner) CopyOut(ctx context.Context, name string) (io.ReadCloser, error
 				err = errors.New("it is a folder")
 			case 5:
 				err = fs.ErrPermission
+			case 6:
+				err = errors.New("it is not a file that has an end")
 			default:
 				err = fmt.Errorf("exit code %d: %s", res.ExitCode, lastWords(res.Stderr.Bytes()))
 			}

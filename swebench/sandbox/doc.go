@@ -15,7 +15,8 @@
 //     on, except with bubblewrap, until another process attaches.
 //   - Output is read as it comes and kept in bounded memory, as head and tail. A command that
 //     prints more than 1 GiB is ended.
-//   - An exit code is the command's. A place that failed is an error: [ErrGone] when it is dead,
+//   - An exit code is the command's, also when it is 127 because an earlier command has removed
+//     the shell. A place that failed is an error: [ErrGone] when it is dead,
 //     [*EngineError] when its engine does not do as told, [*StartError] when no command began.
 //   - Arguments, paths and input are bytes, and none is ever taken for a flag of an engine.
 //   - Images are fetched by Prepare, a few at once, after a look at the disk, and never removed.

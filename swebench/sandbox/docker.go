@@ -101,12 +101,15 @@ func (d *Docker) call(ctx context.Context, limit time.Duration, args ...string) 
 	ownGroup(cmd)
 	cmd.Cancel = func() error { endGroup(cmd.Process.Pid); return nil }
 	err := cmd.Run()
-	out := stdout.printed()
+	out, words := stdout.printed(), lastWords(stderr.printed().Bytes())
+	if words == "" { // some say there what failed
+		words = lastWords(out.Bytes())
+	}
 	switch {
 	case ctx.Err() != nil && err != nil:
-		return out.Bytes(), &EngineError{Op: d.op(args), ExitCode: -1, Stderr: lastWords(stderr.printed().Bytes()), Err: ctx.Err()}
+		return out.Bytes(), &EngineError{Op: d.op(args), ExitCode: -1, Stderr: words, Err: ctx.Err()}
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
-		e := &EngineError{Op: d.op(args), ExitCode: -1, Stderr: lastWords(stderr.printed().Bytes())}
+		e := &EngineError{Op: d.op(args), ExitCode: -1, Stderr: words}
 		if cmd.ProcessState == nil {
 			e.Err = err
 		} else {

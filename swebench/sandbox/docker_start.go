@@ -21,9 +21,18 @@ const (
 
 // waitForEnd is what a container runs: it ends with its lifetime, and on SIGUSR1 it ends all
 // other processes. Being the first process it is out of reach for what it does not trap, but a
-// shell may trap by itself, so it says so.
-const waitForEnd = `trap '' HUP INT QUIT TERM; trap 'kill -9 -1' USR1
-while :; do sleep "$1" & wait $! && exit 0; done`
+// shell may trap by itself, so it says so. Its lifetime does not begin anew when a command ends
+// the process it waits with, and when there is no sleep any more it waits with a process that
+// has stopped itself. What a command writes to its output is not to fill the engine's logs.
+const waitForEnd = `trap '' HUP INT QUIT TERM; trap 'kill -9 -1' USR1; exec >/dev/null 2>&1
+now() { n=0; read -r n x </proc/uptime; n=${n%%.*}; }
+now; end=$((n+$1))
+while :; do
+	now; [ "$n" -lt "$end" ] || exit 0
+	sleep $((end-n)) & c=0; wait $! || c=$?
+	if [ $c = 0 ]; then exit 0; fi
+	if [ $c -le 128 ]; then (read -r p x </proc/self/stat; kill -STOP "$p") & wait $!; fi
+done`
 
 // Start implements [Runtime]. The image has to be here: see Prepare.
 func (d *Docker) Start(ctx context.Context, spec Spec) (Sandbox, error) {

@@ -113,7 +113,8 @@ func (r *runner) once(ctx context.Context, c Command, keep int, read int64) (res
 	half := max(keep/2, 1)
 	stdout := &keeper{half: half, tee: c.Tee, flood: f}
 	stderr := &keeper{half: half, flood: f}
-	j := &job{greeter: &greeter{nonce: newNonce(), next: stdout, began: make(chan struct{})}, merge: c.Merge}
+	words := &keeper{half: copyKeep, flood: f} // what an engine says in place of output
+	j := &job{greeter: &greeter{nonce: newNonce(), next: stdout, other: words, began: make(chan struct{})}, merge: c.Merge}
 	leave, err := r.enter(j, cancel)
 	if err != nil {
 		return res, false, err
@@ -150,9 +151,18 @@ func (r *runner) once(ctx context.Context, c Command, keep int, read int64) (res
 		return res, began, r.cutShort(ctx, running, &res)
 	}
 	res.ExitCode = exitCode(cmd.ProcessState)
-	if err := r.place.fault(ctx, j, res.ExitCode, stderr.printed().Bytes()); err != nil {
-		if isTooLong(err) {
+	said := stderr.printed().Bytes()
+	if !began {
+		j.flush()
+		said = append(said, words.printed().Bytes()...)
+	}
+	if err := r.place.fault(ctx, j, res.ExitCode, said); err != nil {
+		switch {
+		case isTooLong(err):
 			tooLong(&res, c)
+			return res, began, nil
+		case !began && isShellGone(err):
+			shellGone(&res, c, err)
 			return res, began, nil
 		}
 		res.ExitCode = -1
@@ -171,17 +181,6 @@ func (r *runner) unstarted(ctx context.Context, res *Result, c Command, err erro
 		return ctx.Err()
 	}
 	return &EngineError{Op: "starting a command", ExitCode: -1, Err: err}
-}
-
-// tooLong answers as a shell does.
-func tooLong(res *Result, c Command) {
-	res.ExitCode = 126
-	out := Printed{Head: []byte("argument list too long: put long text in a file or in standard input\n")}
-	if c.Merge {
-		res.Stdout = out
-	} else {
-		res.Stderr = out
-	}
 }
 
 // cutShort says why a command was ended.

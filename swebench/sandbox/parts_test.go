@@ -56,17 +56,23 @@ func TestGreeterTakesNothingButItsOwnLine(t *testing.T) {
 		"\x1enonce 77 12\nrest\n":          "rest\n",
 		"\x1eother 77 12\nrest\n":          "\x1eother 77 12\nrest\n",
 		"OCI runtime failed\n":             "OCI runtime failed\n",
+		"no line":                          "no line",
 		strings.Repeat("x", maxGreeting+5): strings.Repeat("x", maxGreeting+5),
 	} {
 		for _, piece := range []int{1, 5, 1000} {
-			var got bytes.Buffer
-			g := &greeter{nonce: "nonce", next: &got, began: make(chan struct{})}
+			var got, other bytes.Buffer
+			g := &greeter{nonce: "nonce", next: &got, other: &other, began: make(chan struct{})}
 			for part := range slices.Chunk([]byte(text), piece) {
 				_, _ = g.Write(part)
 			}
-			require.Equal(t, want, got.String())
+			g.flush()
 			require.Equal(t, want == "rest\n", g.hasBegun())
-			if g.hasBegun() {
+			if !g.hasBegun() {
+				require.Empty(t, got.String())
+				require.Equal(t, want, other.String())
+			} else {
+				require.Equal(t, want, got.String())
+				require.Empty(t, other.String())
 				require.Equal(t, "77", g.since)
 				require.Equal(t, "12", g.first)
 			}

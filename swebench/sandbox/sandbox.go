@@ -23,6 +23,14 @@ var ErrGone = errors.New("the sandbox is gone")
 // that is [ErrGone] means that there is no use in trying again. When ctx is done, no process of
 // the command is left, neither one that ignores signals nor one in a session of its own.
 //
+// A command that removes or breaks the shell has done so itself: the commands after it have the
+// exit code 127 and are told why.
+//
+// Run returns when the command's first process has ended. Output that children of it hold open
+// is read for about a second more, with an engine for as long as its client does, which with
+// Docker is some seconds; what comes later is lost. Without input a command reads nothing, and
+// there is no terminal.
+//
 // Each stream of the output is kept up to a limit, from there on as head and tail: in the
 // middle is a line that names the number of bytes left out, and Cut is true.
 type Sandbox interface {
@@ -30,10 +38,13 @@ type Sandbox interface {
 	// ID identifies the sandbox for Attach and Remove, also in a later process.
 	ID() string
 	// CopyIn writes a file, and the folders above it. The file is replaced as a whole; when
-	// content fails it is as it was. The path may hold any byte but NUL.
+	// content fails it is as it was. The path may hold any byte but NUL. Folders on it may be
+	// links, which lead where they lead a command of the sandbox, with [Local] also out of the
+	// copy; a file that is a link is replaced, and what it leads to stays as it is.
 	CopyIn(ctx context.Context, path string, content io.Reader, mode fs.FileMode) error
-	// CopyOut reads a file. The caller closes it; an error wraps [fs.ErrNotExist] if there is
-	// no such file.
+	// CopyOut reads a file, through links as a command of the sandbox would. The caller closes
+	// it; an error wraps [fs.ErrNotExist] if there is no such file. Pipes and devices are
+	// refused. How much is read is the caller's business.
 	CopyOut(ctx context.Context, path string) (io.ReadCloser, error)
 	// Stop ends what runs and removes the sandbox, also when ctx is done. A second Stop does
 	// nothing.

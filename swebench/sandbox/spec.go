@@ -34,10 +34,16 @@ type Spec struct {
 	// PIDs bounds the number of processes: of the container, and without one of the user,
 	// where it does not hold for root. 0 means no limit.
 	PIDs int
-	// FileBytes bounds the size of each file that is written. 0 means no limit.
+	// FileBytes bounds the size of each file that is written, by CopyIn too, where a command
+	// may not raise limits: that is everywhere but with [Local] as root. 0 means no limit. The
+	// sum of all files is bounded by nothing here, so many can fill the disk. For that see
+	// DockerConfig.RunArgs: --storage-opt=size=10g bounds the container, where the engine's
+	// storage has quotas, and --tmpfs=/tmp:size=1g a folder, which begins empty and is in memory
+	// that counts for MemoryBytes.
 	FileBytes int64
 	// Lifetime is when a container ends by itself, should nobody remove it: longer than the
-	// task. 0 means 10 hours. It is for Docker only.
+	// task. 0 means 10 hours. It is for Docker only. It begins with Start, and no command makes
+	// it begin anew; but without its sleep program a container does not end by itself.
 	Lifetime time.Duration
 	// Root is the root folder for [Bubblewrap], and for [Local] the folder of which the
 	// sandbox gets a copy to work in.

@@ -103,10 +103,12 @@ func (s Spec) ulimits() string {
 	return strings.Join(l, " ")
 }
 
-// A greeter takes the first line of the wrapper out of the output.
+// A greeter takes the first line of the wrapper out of the output. Without that line, what
+// comes is no output of a command, and goes elsewhere.
 type greeter struct {
 	nonce string
 	next  io.Writer
+	other io.Writer
 	line  []byte
 	past  bool
 	began chan struct{} // closed when the line has come
@@ -119,8 +121,11 @@ const maxGreeting = 256
 
 // Write implements [io.Writer].
 func (g *greeter) Write(p []byte) (int, error) {
-	if g.past {
+	switch {
+	case g.past && g.hasBegun():
 		return g.next.Write(p)
+	case g.past:
+		return g.other.Write(p)
 	}
 	g.line = append(g.line, p...)
 	end := bytes.IndexByte(g.line, '\n')
@@ -128,11 +133,11 @@ func (g *greeter) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	g.past = true
-	rest := g.line
+	rest, to := g.line, g.other
 	if end >= 0 {
 		if since, ok := strings.CutPrefix(string(g.line[:end]), "\x1e"+g.nonce+" "); ok {
 			g.since, g.first, _ = strings.Cut(since, " ")
-			rest = g.line[end+1:]
+			rest, to = g.line[end+1:], g.next
 			close(g.began)
 		}
 	}
@@ -140,8 +145,16 @@ func (g *greeter) Write(p []byte) (int, error) {
 	if len(rest) == 0 {
 		return len(p), nil
 	}
-	_, err := g.next.Write(rest)
+	_, err := to.Write(rest)
 	return len(p), err
+}
+
+// flush is for when nothing more comes.
+func (g *greeter) flush() {
+	if !g.past && len(g.line) > 0 {
+		g.past = true
+		_, _ = g.other.Write(g.line)
+	}
 }
 
 func (g *greeter) hasBegun() bool {

@@ -11,7 +11,8 @@ import (
 
 // applets are the programs of a root folder that Root makes.
 var applets = strings.Fields(`sh cat mkdir chmod mv rm sleep ls yes head tail env setsid mktemp ps true false
-	dd od tr wc grep sed find sort touch cp ln id test stat`)
+	dd od tr wc grep sed find sort touch cp ln id test stat
+	mkfifo mount`)
 
 // Root makes a root folder of 2 MB: a static busybox as shell and tools, and /testbed. It is
 // removed with the test. It skips where busybox is missing.
