@@ -35,7 +35,8 @@ func Root(t testing.TB) string {
 }
 
 // Image makes an image of a root folder with an engine's client, docker or podman, without a
-// registry, and returns its name. It is removed with the test.
+// registry, and returns its name. It is removed with the test. The root folder has /bin/true.
+// It skips, as Require does, where the engine cannot start a container of it.
 func Image(t testing.TB, client, root string) string {
 	t.Helper()
 	name := tagged("localhost/homing-test-" + strings.ToLower(rand.Text()))
@@ -51,6 +52,11 @@ func Image(t testing.TB, client, root string) string {
 	}
 	check(t, pack.Wait())
 	removeLater(t, client, name)
+	// An engine that answers may still be unable to start anything, such as without the right
+	// to set its limits.
+	if out, err := exec.CommandContext(t.Context(), client, "run", "--rm", "--network=none", name, "/bin/true").CombinedOutput(); err != nil { //nolint:gosec // of a test
+		skip(t, client, client+" cannot start a container here: "+strings.TrimSpace(string(out[max(0, len(out)-300):])))
+	}
 	return name
 }
 

@@ -14,15 +14,19 @@ import (
 func Require(t testing.TB, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		why := missing(t, name)
-		if why == "" {
-			continue
+		if why := missing(t, name); why != "" {
+			skip(t, name, why)
 		}
-		if slices.Contains(strings.Split(strings.ReplaceAll(os.Getenv("HOMING_REQUIRE"), " ", ""), ","), name) {
-			t.Fatalf("HOMING_REQUIRE demands %s: %s", name, why)
-		}
-		t.Skipf("%s: skipped", why)
 	}
+}
+
+// skip skips the test, or fails it where HOMING_REQUIRE lists the program.
+func skip(t testing.TB, name, why string) {
+	t.Helper()
+	if slices.Contains(strings.Split(strings.ReplaceAll(os.Getenv("HOMING_REQUIRE"), " ", ""), ","), name) {
+		t.Fatalf("HOMING_REQUIRE demands %s: %s", name, why)
+	}
+	t.Skipf("%s: skipped", why)
 }
 
 func missing(t testing.TB, name string) string {
