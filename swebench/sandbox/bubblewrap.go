@@ -25,7 +25,7 @@ type BubblewrapConfig struct {
 	// Writable are the folders, as a command sees them, that a command can change, besides
 	// that of the task. Every sandbox gets copies of its own; the rest of the root is
 	// read-only and shared. "/" means that all of the root is copied. nil means /tmp,
-	// /var/tmp, /root and /home.
+	// /var/tmp, /root and /home. Where Root is this machine's own, they begin empty.
 	Writable []string
 	// NoNetwork takes the network away.
 	NoNetwork bool
@@ -198,9 +198,15 @@ func (s *wrappedSandbox) fill(ctx context.Context, d draft) error {
 			return fmt.Errorf("the root folder has no %s to mount on: %w", dir, err)
 		}
 	}
+	machine, err := s.onMachine()
+	if err != nil {
+		return err
+	}
 	for i, dir := range s.writable() {
 		info, err := root.Stat("." + dir)
 		switch {
+		case err == nil && info.IsDir() && machine:
+			err = d.emptyFolder(dir, ownName(i), s.spec.Dir)
 		case err == nil && info.IsDir():
 			err = d.copyTree(ctx, filepath.Join(s.spec.Root, dir), ownName(i))
 		case errors.Is(err, fs.ErrNotExist):
@@ -213,6 +219,23 @@ func (s *wrappedSandbox) fill(ctx context.Context, d draft) error {
 		}
 	}
 	return nil
+}
+
+// onMachine reports whether the root is that of this machine. Its writable folders hold what
+// is nobody's business in a sandbox, and any amount of it: those of the sandbox begin empty.
+func (s *wrappedSandbox) onMachine() (bool, error) {
+	here, err := os.Stat("/")
+	if err != nil {
+		return false, err
+	}
+	root, err := os.Stat(s.spec.Root)
+	if err != nil || !os.SameFile(here, root) {
+		return false, err
+	}
+	if s.writable()[0] == "/" {
+		return false, &SpecError{"Writable", "/", "the root of this machine is not copied; name a folder with a system in it as Root"}
+	}
+	return true, nil
 }
 
 // process implements place.

@@ -132,6 +132,25 @@ func (d draft) copyTree(ctx context.Context, from, name string) error {
 	return nil
 }
 
+// emptyFolder makes a folder of this name, which stands for dir, and below it what leads to
+// inside, if that is in dir.
+func (d draft) emptyFolder(dir, name, inside string) error {
+	to := filepath.Join(d.path, name)
+	mode := fs.FileMode(0o755)
+	if strings.HasSuffix(dir, "/tmp") {
+		mode = 0o777 | fs.ModeSticky
+	}
+	if err := os.MkdirAll(to, 0o755); err != nil { //nolint:gosec // it is below a folder that only this user enters
+		return err
+	}
+	if rest, ok := strings.CutPrefix(inside, dir+"/"); ok {
+		if err := os.MkdirAll(filepath.Join(to, rest), 0o755); err != nil { //nolint:gosec // as above
+			return err
+		}
+	}
+	return os.Chmod(to, mode)
+}
+
 // remove removes a sandbox. It may be half removed already.
 func (f folders) remove(id string) error {
 	if err := checkID(id); err != nil {

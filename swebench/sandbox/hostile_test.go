@@ -161,3 +161,26 @@ func anyRuns(t *testing.T, b bed, s sandbox.Sandbox, args string) bool {
 	}
 	return false
 }
+
+// Over the root of this machine a sandbox can use the machine's programs. It sees nothing of
+// the folders that people write to, and none of them is copied.
+func TestMachineAsRoot(t *testing.T) {
+	t.Parallel()
+	sandboxtest.Require(t, "bwrap")
+	b := newBedOf(t, "bwrap", "/")
+	mine, err := os.MkdirTemp("", "homing-mine-") //nolint:usetesting // its folder is the point
+	require.NoError(t, err)
+	defer os.RemoveAll(mine)
+	b.spec.Dir = "/tmp/repository/here"
+	s := b.start(t)
+	require.Equal(t, "/tmp/repository/here\n", run(t, s, "pwd"))
+	require.Equal(t, "repository\n", run(t, s, "ls -A /tmp"))
+	require.Empty(t, run(t, s, "ls -A /root /home | grep -v : | grep . || true"))
+	run(t, s, "echo x > /tmp/file; echo y > ~/file; cat /tmp/file ~/file; ! echo z > /etc/homing-test")
+	require.NoFileExists(t, "/tmp/file")
+
+	wide, err := sandbox.NewBubblewrap(sandbox.BubblewrapConfig{Writable: []string{"/"}, Folder: t.TempDir()})
+	require.NoError(t, err)
+	_, err = wide.Start(t.Context(), sandbox.Spec{Root: "/", Dir: "/tmp"})
+	require.ErrorContains(t, err, "the root of this machine is not copied")
+}
