@@ -16,7 +16,8 @@ const maxTail = 256 << 10
 // What logs of the Python harness say of errors that are the patch's own.
 var (
 	markPatch   = []byte(">>>>> Patch Apply Failed")
-	markTimeout = []byte("Timeout error:")
+	markTimeout = []byte("Timeout error:") // in the tests' output
+	markLate    = []byte("Test timed out after")
 )
 
 // verdict reads the report of an instance.
@@ -121,10 +122,11 @@ func (r Run) explain(report *Report, predictions map[string]Prediction) {
 			continue
 		}
 		for _, dir := range r.instanceDirs(predictions[id].Model, id) {
+			log := tail(filepath.Join(dir, fileLog))
 			switch {
-			case bytes.Contains(tail(filepath.Join(dir, fileLog)), markPatch):
+			case bytes.Contains(log, markPatch):
 				reason = reasonPatch
-			case bytes.Contains(tail(filepath.Join(dir, fileOutput)), markTimeout):
+			case bytes.Contains(log, markLate), bytes.Contains(tail(filepath.Join(dir, fileOutput)), markTimeout):
 				reason = reasonTimeout
 			}
 		}

@@ -114,15 +114,15 @@ func (r Run) checked(predictions map[string]Prediction) (Run, error) {
 		if model := predictions[id].Model; r.Model == "" {
 			r.Model = model
 		}
-		if name := modelFile(predictions[id].Model); name == "." || name == ".." || len(name) > 200 || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == '\\' }) {
-			return r, &InputError{Reason: fmt.Sprintf("the model %.100q cannot be the name of a folder", predictions[id].Model), IDs: []string{id}}
+		if fault := ModelFault(predictions[id].Model); fault != "" {
+			return r, &InputError{Reason: "the model " + fault, IDs: []string{id}}
 		}
 	}
 	if len(strange) > 0 {
 		return r, &InputError{Reason: fmt.Sprintf("%d predictions are for instances that are not evaluated", len(strange)), IDs: strange}
 	}
-	if name := modelFile(r.Model); name == "." || name == ".." || len(name) > 200 {
-		return r, &InputError{Reason: fmt.Sprintf("the model %.100q cannot be the name of a file", r.Model)}
+	if fault := ModelFault(r.Model); fault != "" {
+		return r, &InputError{Reason: "the model " + fault}
 	}
 	if r.Progress == nil {
 		r.Progress = func(Progress) {}
@@ -144,6 +144,16 @@ func (r Run) ids() []string {
 		ids[i] = row.InstanceID
 	}
 	return ids
+}
+
+// ModelFault tells why predictions of a model cannot be graded, whose name is a part of files'
+// names with each slash as two underscores; "" if they can.
+func ModelFault(model string) string {
+	name := modelFile(model)
+	if name == "." || name == ".." || len(name) > 200 || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == '\\' }) {
+		return fmt.Sprintf("%.100q cannot be the name of a folder: at most 200 bytes, no control characters and no backslash", model)
+	}
+	return ""
 }
 
 // modelFile is the name of a model in names of files and folders: requests have the name

@@ -97,6 +97,16 @@ func TestOfficialInvocation(t *testing.T) {
 	require.Equal(t, 2, p.progress[len(p.progress)-1].Finished)
 }
 
+// A limit that only the log of an instance tells is a verdict on the patch.
+func TestTimeoutInTheLogAlone(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t, "t=x", "r=x")
+	report, err := p.evaluate(t, plan{Version: 4, Outcomes: map[string]string{"t": "late", "r": "resolved"}})
+	require.NoError(t, err)
+	require.Equal(t, "test_timeout", report.FailureReasons["t"])
+	require.True(t, report.Complete())
+}
+
 // Reports of version 4 and 5 give the same score, the IDs of all classes and the reasons why
 // a score is incomplete.
 func TestOfficialReports(t *testing.T) {
@@ -395,12 +405,12 @@ func TestCase122_OtherRunsAreLeft(t *testing.T) {
 func TestRunRefused(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*play){
-		"the run's ID":                      func(p *play) { p.run.ID = "../x" },
-		"no folder":                         func(p *play) { p.run.Dir = "" },
-		"1 predictions are for instances":   func(p *play) { p.predictions["z"] = harness.Prediction{} },
-		"twice: a":                          func(p *play) { p.run.Rows = append(p.run.Rows, p.run.Rows...) },
-		`".." cannot be the name of a file`: func(p *play) { p.run.Model = ".." },
-		`".." cannot be the name of a fol`:  func(p *play) { p.predictions["a"] = harness.Prediction{Model: ".."} },
+		"the run's ID":                           func(p *play) { p.run.ID = "../x" },
+		"no folder":                              func(p *play) { p.run.Dir = "" },
+		"1 predictions are for instances":        func(p *play) { p.predictions["z"] = harness.Prediction{} },
+		"twice: a":                               func(p *play) { p.run.Rows = append(p.run.Rows, p.run.Rows...) },
+		`model ".." cannot be the name of a fol`: func(p *play) { p.run.Model = ".." },
+		`".." cannot be the name of a fol`:       func(p *play) { p.predictions["a"] = harness.Prediction{Model: ".."} },
 	} {
 		p := newPlay(t, "a=x")
 		change(p)

@@ -142,6 +142,9 @@ func stub(text string, args []string) int {
 		case "timeout":
 			add("error", id)
 			log("test_output.txt", "\xff\n\nTimeout error: 1800 seconds exceeded.")
+		case "late":
+			add("error", id)
+			log("run_instance.log", "Test timed out after 1800 seconds.\n")
 		case "hang":
 			for range 6000 {
 				if data, _ := os.ReadFile("removed"); strings.Contains(string(data), "sweb.eval."+id) {

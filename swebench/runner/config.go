@@ -142,6 +142,9 @@ func (c Config) checked() (Config, error) {
 	case len(c.Rows) == 0:
 		return refuse("Rows", "there are none")
 	}
+	if fault := harness.ModelFault(c.Model); fault != "" {
+		return refuse("Model", "%s", fault)
+	}
 	if fault := runNameFault(c.Run); c.Run != "" && fault != "" {
 		return refuse("Run", "%q %s", c.Run, fault)
 	}

@@ -52,6 +52,8 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"Dir: it is empty", func(c *runner.Config) { c.Dir = "" }},
 		{"Model: it is empty", func(c *runner.Config) { c.Model = " " }},
+		{`Model: "." cannot be the name of a folder`, func(c *runner.Config) { c.Model = "." }},
+		{`Model: "a\\b" cannot be the name of a folder`, func(c *runner.Config) { c.Model = `a\b` }},
 		{"NewClient: it is nil", func(c *runner.Config) { c.NewClient = nil }},
 		{"Runtime: it is nil", func(c *runner.Config) { c.Runtime = nil }},
 		{"Rows: there are none", func(c *runner.Config) { c.Rows = nil }},
