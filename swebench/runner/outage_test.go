@@ -57,7 +57,7 @@ func TestEndpointIsRestarted(t *testing.T) {
 		current.Handler = http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 			front.ServeHTTP(rw, req)
 			if answered.Add(1) == 5 {
-				go current.Close() //nolint:errcheck // connections break, too
+				go current.Shutdown(context.Background()) //nolint:errcheck // what is under way is answered
 			}
 		})
 		go func() { _ = current.Serve(l) }()
@@ -76,7 +76,7 @@ func TestEndpointIsRestarted(t *testing.T) {
 	}})
 	setup := runner.Setup{
 		Dataset: w.set.Dataset, BaseURL: "http://" + address + "/v1", Model: "org/tiny", Templates: []string{"qwen_tools"}, Sandbox: "local", Harness: "none",
-		Workers: 3, Out: filepath.Join(w.dir, "restarted"), Logger: logger, Retry: model.Retry{Max: 1, MinWait: time.Millisecond},
+		Workers: 3, Out: filepath.Join(w.dir, "restarted"), Logger: logger, Retry: model.Retry{Max: -1},
 	}
 	cfg, endpoint, err := setup.Open(t.Context())
 	require.NoError(t, err)

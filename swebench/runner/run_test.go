@@ -3,7 +3,6 @@ package runner_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -140,19 +139,37 @@ func Test140DeadContainer(t *testing.T) {
 	require.NotContains(t, w.predictions(cfg.Dir), id)
 }
 
-// 145. A model name with a slash is requested as it is.
+// 145. A model name with slashes is requested and predicted as it is; in the names of files
+// and folders each of them is two underscores.
 func Test145ModelName(t *testing.T) {
 	t.Parallel()
+	const name = "hub/org/tiny"
 	w := newWorld(t, 1)
+	need(t, "bash")
 	cfg := w.config()
-	w.run(cfg)
+	e := w.endpoint(cfg.Template)
+	e.Model = name
+	place, err := runner.Place{Name: "local"}.Open(cfg.Dir)
+	require.NoError(t, err)
+	cfg.Model, cfg.NewClient, cfg.Runtime, cfg.Spec = name, e.NewClient, place, place.Spec
+	cfg.Evaluator = harness.Native{Runtime: place, Spec: place.Spec}
+	require.True(t, w.run(cfg).Complete)
 	id := w.set.Tasks[0].ID
-	require.Equal(t, "org/tiny", w.predictions(cfg.Dir)[id].Model)
+	require.Equal(t, name, w.predictions(cfg.Dir)[id].Model)
+	requests := 0
 	for _, b := range w.cluster.Backends() {
 		for _, r := range b.Records() {
-			require.Contains(t, string(r.Body), `"model":"org/tiny"`)
+			var body struct{ Model string }
+			require.NoError(t, json.Unmarshal(r.Body, &body))
+			require.Equal(t, name, body.Model)
+			requests++
 		}
 	}
+	require.Equal(t, runnertest.Turns, requests)
+	eval := evalRun(t, cfg.Dir)
+	require.FileExists(t, filepath.Join(cfg.Dir, "hub__org__tiny."+eval+".json"))
+	require.FileExists(t, filepath.Join(cfg.Dir, "logs", "run_evaluation", eval, "hub__org__tiny", id, "report.json"))
+	require.NoDirExists(t, filepath.Join(cfg.Dir, "hub"))
 }
 
 // 148. When the endpoint is down for all instances, the result is an infrastructure failure
@@ -255,52 +272,6 @@ func Test169NewSession(t *testing.T) {
 	}
 	require.Len(t, distinct, 2)
 	require.Contains(t, w.predictions(cfg.Dir)[id].Patch, "lib.sh")
-}
-
-// A sandbox that did not start is tried again with proof, and else is not.
-func TestStartsAreTriedAgainWithProof(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 2)
-	cfg := w.config()
-	cfg.Workers = 1
-	tried := map[string]int{}
-	w.places.start = func(_ int, spec sandbox.Spec) error {
-		id := spec.Labels[runner.LabelInstance]
-		tried[id]++
-		switch {
-		case id == w.set.Tasks[0].ID && tried[id] == 1:
-			return &sandbox.StartError{Image: spec.Image, Err: errors.New("the engine was busy")}
-		case id == w.set.Tasks[1].ID:
-			return errors.New("who knows")
-		}
-		return nil
-	}
-	res := w.run(cfg)
-	require.Equal(t, map[string]int{w.set.Tasks[0].ID: 2, w.set.Tasks[1].ID: 1}, tried)
-	require.Equal(t, []string{w.set.Tasks[0].ID}, res.Statuses[string(agent.Submitted)])
-	require.Equal(t, []string{w.set.Tasks[1].ID}, res.Statuses[string(runner.SandboxNotStarted)])
-	require.False(t, res.Complete)
-	state, err := os.ReadFile(filepath.Join(cfg.Dir, w.set.Tasks[0].ID, "state.json"))
-	require.NoError(t, err)
-	require.Contains(t, string(state), "the engine was busy")
-}
-
-// An image that is missing fails its instances, and no others.
-func TestMissingImages(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 2)
-	cfg := w.config()
-	for i := range cfg.Rows {
-		cfg.Rows[i].ImageName = []string{"good", "bad"}[i]
-	}
-	w.places.prepare = func(images []string) error {
-		require.ElementsMatch(t, []string{"good", "bad"}, images)
-		return &sandbox.ImageError{Missing: []sandbox.MissingImage{{Image: "bad", Err: errors.New("no such manifest")}}}
-	}
-	res := w.run(cfg)
-	require.Equal(t, []string{w.set.Tasks[1].ID}, res.Statuses[string(runner.ImageMissing)])
-	require.Equal(t, []string{w.set.Tasks[0].ID}, res.Statuses[string(agent.Submitted)])
-	require.Contains(t, res.Reasons[0].Text, "no such manifest")
 }
 
 // 170. Configured extra headers arrive beside the session, which wins over an equal name in
