@@ -30,5 +30,11 @@
 // missing, a sandbox that is lost. Such an instance gets no prediction, the score is
 // incomplete and says why, and the next run with the folder executes it anew. Within a run an
 // instance is tried again only where a [sandbox.StartError] proves that its commands never
-// began.
+// began. For an endpoint that is restarted requests wait, see [Endpoint].
+//
+// Whatever a model does in its instance, it ends in one of the statuses of [agent.ExitStatus]
+// or of the constants here, within [agent.Limits], and the other instances are what they would
+// be without it. Its patch has a limit, and preds.json has one: an instance whose prediction
+// has no room there ends as [PredictionsFull]. A model that destroys the shell of its sandbox
+// is told from a dead sandbox by nobody, and so gets another try with the next run.
 package runner

@@ -71,7 +71,7 @@ func helper() int {
 func Test142Kill(t *testing.T) {
 	t.Parallel()
 	need(t, "git", "bash", "sh", "cp")
-	kills := 4
+	kills := 12
 	if text := os.Getenv("HOMING_KILLS"); text != "" {
 		var err error
 		kills, err = strconv.Atoi(text)
