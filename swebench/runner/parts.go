@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,11 +31,18 @@ type Place struct {
 	Base string
 	// Dir is where the repository is in a sandbox; "" means /testbed.
 	Dir string
+	// MemoryBytes and PIDs are those of a [sandbox.Spec]. 0 means no limit, except that Docker
+	// gets one of 4096 processes: it has none of its own, and a model can write a fork bomb.
+	MemoryBytes int64
+	PIDs        int
 }
+
+// dockerPIDs is more than tests run at a time.
+const dockerPIDs = 4096
 
 // Open returns the runtime and the workspace around it, whose checkouts are below cache.
 func (p Place) Open(cache string) (*Workspace, error) {
-	w := &Workspace{Base: p.Base, Cache: filepath.Join(cache, dirCheckouts), Dir: p.Dir}
+	w := &Workspace{Base: p.Base, Cache: filepath.Join(cache, dirCheckouts), Dir: p.Dir, MemoryBytes: p.MemoryBytes, PIDs: p.PIDs}
 	kind, root, _ := strings.Cut(p.Name, "=")
 	if root != "" && kind != "bwrap" && kind != "bubblewrap" {
 		kind = p.Name
@@ -45,6 +53,7 @@ func (p Place) Open(cache string) (*Workspace, error) {
 		w.Local, w.Runtime = true, sandbox.NewLocal(sandbox.LocalConfig{})
 	case "docker":
 		w.Runtime, err = sandbox.NewDocker(sandbox.DockerConfig{CommandFromEnv: true})
+		w.PIDs = cmp.Or(p.PIDs, dockerPIDs)
 	case "podman":
 		w.Runtime, err = sandbox.NewDocker(sandbox.DockerConfig{Command: []string{"podman"}})
 	case "bwrap", "bubblewrap":

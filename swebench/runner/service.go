@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,8 +38,9 @@ type Jobs struct {
 	Timeout time.Duration
 	// Hide are the names of environment variables that child processes do not get.
 	Hide []string
-	// Retry is the policy of the agents' clients.
-	Retry model.Retry
+	// Retry is the policy of the agents' clients, and Outage that of [Setup].
+	Retry  model.Retry
+	Outage time.Duration
 	// Change, if set, has the last word on the configuration of a run.
 	Change func(*Config)
 }
@@ -160,7 +162,7 @@ func (s *Jobs) config(ctx context.Context, j service.Job, log *jobLog) (Config, 
 	}
 	endpoint := &Endpoint{
 		BaseURL: base, APIKey: phase.EndpointKey(base, j.EndpointAPIKey), Model: req.ModelName, Headers: headers, Template: template,
-		Direct: true, Retry: s.Retry, Audit: new(routing.Audit), Logger: slog.New(slog.DiscardHandler),
+		Direct: true, Retry: s.Retry, Outage: cmp.Or(s.Outage, defaultOutage), Audit: new(routing.Audit), Logger: slog.New(slog.DiscardHandler),
 	}
 	if err := endpoint.Check(); err != nil {
 		return fail(err)

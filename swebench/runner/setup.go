@@ -33,6 +33,8 @@ type Setup struct {
 	Templates        []string
 	Sandbox, Harness string
 	Workers          int
+	// MemoryMB and PIDs bound each sandbox, see [Place].
+	MemoryMB, PIDs int
 	// Run, Shard and Out are Run, Shard and Dir of [Config]. In a scheduler's job a part of a
 	// run needs no name.
 	Run, Shard, Out string
@@ -91,7 +93,10 @@ func (s Setup) Open(ctx context.Context) (Config, *Endpoint, error) {
 	if err != nil {
 		return fail(err)
 	}
-	w, err := Place{Name: s.Sandbox, Base: SourceBase(source)}.Open(s.Out)
+	if s.MemoryMB < 0 || s.PIDs < 0 {
+		return fail(&ConfigError{Field: "memory-mb or pids", Reason: "it is below 0; 0 means no limit"})
+	}
+	w, err := Place{Name: s.Sandbox, Base: SourceBase(source), MemoryBytes: int64(s.MemoryMB) << 20, PIDs: s.PIDs}.Open(s.Out)
 	if err != nil {
 		return fail(err)
 	}

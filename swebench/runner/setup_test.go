@@ -8,6 +8,7 @@ import (
 
 	"github.com/homing-go/homing/swebench/dataset"
 	"github.com/homing-go/homing/swebench/runner"
+	"github.com/homing-go/homing/swebench/sandbox"
 	"github.com/stretchr/testify/require"
 )
 
@@ -145,4 +146,22 @@ func TestParseSource(t *testing.T) {
 	require.True(t, source.Hub.Offline)
 	_, err = runner.ParseSource("")
 	require.True(t, runner.IsUsage(err))
+}
+
+// A sandbox is bounded as was asked for, and a container of Docker in any case.
+func TestPlaceLimits(t *testing.T) {
+	t.Parallel()
+	row := dataset.Row{InstanceID: "a__b-1"}
+	spec := func(p runner.Place) sandbox.Spec {
+		w, err := p.Open(t.TempDir())
+		require.NoError(t, err)
+		s, err := w.Spec(t.Context(), row)
+		require.NoError(t, err)
+		return s
+	}
+	local := spec(runner.Place{Name: "local", MemoryBytes: 1 << 30})
+	require.Equal(t, []int64{1 << 30, 0}, []int64{local.MemoryBytes, int64(local.PIDs)})
+	need(t, "docker")
+	require.Equal(t, 4096, spec(runner.Place{Name: "docker"}).PIDs)
+	require.Equal(t, 7, spec(runner.Place{Name: "docker", PIDs: 7}).PIDs)
 }

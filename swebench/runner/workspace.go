@@ -43,6 +43,9 @@ type Workspace struct {
 	// Dir is where the repository is in a sandbox; "" means /testbed. A local one has it in a
 	// folder of its own.
 	Dir string
+	// MemoryBytes and PIDs are those of each [sandbox.Spec].
+	MemoryBytes int64
+	PIDs        int
 
 	plainRoot string // for rows whose image has no root folder of its own
 
@@ -56,7 +59,7 @@ const labelRepo = "homing.repository"
 
 // Spec describes the sandbox of a row.
 func (w *Workspace) Spec(ctx context.Context, row dataset.Row) (sandbox.Spec, error) {
-	spec := sandbox.Spec{Dir: w.Dir}
+	spec := sandbox.Spec{Dir: w.Dir, MemoryBytes: w.MemoryBytes, PIDs: w.PIDs}
 	if w.Local {
 		spec.Env = map[string]string{"BASH_ENV": ""} // what .bashrc sets is in this process already
 	}
