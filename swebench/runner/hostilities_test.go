@@ -145,7 +145,7 @@ var hostilities = []hostility{
 		solved(t, o)
 		require.True(t, o.told("not submitted: the patch is longer than"))
 	}},
-	{name: "patch of 200 MB printed", change: func(c *runner.Config) { plain(c); c.Limits.Steps = 4 }, answer: script(bash(flooded), bash("echo "+agent.Marker+"; cat big.txt"), bash("git add -A; echo "+agent.Marker)), ends: agent.LimitsExceeded, check: empty},
+	{name: "patch of 200 MB printed", change: plain, answer: script(bash(flooded), bash("echo "+agent.Marker+"; cat big.txt"), bash("git add -A; echo "+agent.Marker), bash("rm -f big.txt")), ends: agent.LimitsExceeded, check: empty},
 	{name: "content of 50 MB", words: true, answer: script(func(task runnertest.Task) routingtest.Answer {
 		a := fix(task)
 		a.Text = strings.Repeat("waffle ", 50_000_000/7)

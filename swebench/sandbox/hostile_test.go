@@ -43,7 +43,7 @@ func TestAContainerFullOfProcessesIsCleared(t *testing.T) {
 		s, other := b.start(t), b.start(t)
 		limited, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		out, err := s.Run(limited, sh(`trap '' TERM; bomb() { bomb | bomb & }; bomb 2>/dev/null; exec sleep 1000`))
+		out, err := s.Run(limited, sh(`trap '' TERM; bomb() { bomb | bomb & }; bomb 2>/dev/null & exec sleep 1000`))
 		require.ErrorIs(t, err, context.DeadlineExceeded, "%d: %s", out.ExitCode, out.Stdout)
 		require.Equal(t, -1, out.ExitCode)
 		require.Equal(t, "on\n", run(t, s, "echo on"))

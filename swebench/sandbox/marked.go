@@ -28,7 +28,7 @@ func endMarked(ctx context.Context, mark string, first int) error {
 	if p, ok := readProcess(first); ok {
 		doomed[first], since = true, p.start
 	}
-	for round := time.Duration(0); ctx.Err() == nil; round++ {
+	for pause := time.Duration(0); ctx.Err() == nil; pause = min(pause+time.Millisecond, 50*time.Millisecond) {
 		parents, marked := processes(mark, since)
 		for pid := range marked {
 			doomed[pid] = true
@@ -52,7 +52,7 @@ func endMarked(ctx context.Context, mark string, first int) error {
 		}
 		select { // one that is in the middle of a call of the system takes its time to end
 		case <-ctx.Done():
-		case <-time.After(min(round, 50) * time.Millisecond):
+		case <-time.After(pause):
 		}
 	}
 	return ctx.Err()

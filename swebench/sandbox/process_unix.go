@@ -51,7 +51,7 @@ func ownedByUs(info os.FileInfo) bool {
 // tryLock locks a file, for all that share its descriptor, until the last of them closes it.
 // Whatever is in the way but another lock means that there are none where the file is.
 func tryLock(file *os.File) error {
-	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) //nolint:gosec // a descriptor is small
+	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	switch {
 	case err == nil:
 		return nil
