@@ -3,10 +3,9 @@ package sandboxtest_test
 import (
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/swebench/sandbox/sandboxtest"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -15,7 +14,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestDebianHasWhatWasAskedFor(t *testing.T) {
-	if !slices.Contains(strings.Split(os.Getenv("HOMING_REQUIRE"), ","), "debootstrap") {
+	if !need.Listed("debootstrap") {
 		t.Skip("HOMING_REQUIRE does not list debootstrap: no minute is spent on a root folder of Debian")
 	}
 	root := sandboxtest.Debian(t, "git", "python3")

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/homing-go/homing/internal/need"
 )
 
 // applets are the programs of a root folder that Root makes.
@@ -55,7 +57,7 @@ func Image(t testing.TB, client, root string) string {
 	// An engine that answers may still be unable to start anything, such as without the right
 	// to set its limits.
 	if out, err := exec.CommandContext(t.Context(), client, "run", "--rm", "--network=none", name, "/bin/true").CombinedOutput(); err != nil { //nolint:gosec // of a test
-		skip(t, client, client+" cannot start a container here: "+strings.TrimSpace(string(out[max(0, len(out)-300):])))
+		need.Missing(t, client, client+" cannot start a container here: "+strings.TrimSpace(string(out[max(0, len(out)-300):])))
 	}
 	return name
 }

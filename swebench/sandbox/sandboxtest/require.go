@@ -1,11 +1,11 @@
 package sandboxtest
 
 import (
-	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/homing-go/homing/internal/need"
 )
 
 // Require skips the test when one of these programs is missing or does not answer, with a line
@@ -15,18 +15,9 @@ func Require(t testing.TB, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		if why := missing(t, name); why != "" {
-			skip(t, name, why)
+			need.Missing(t, name, why)
 		}
 	}
-}
-
-// skip skips the test, or fails it where HOMING_REQUIRE lists the program.
-func skip(t testing.TB, name, why string) {
-	t.Helper()
-	if slices.Contains(strings.Split(strings.ReplaceAll(os.Getenv("HOMING_REQUIRE"), " ", ""), ","), name) {
-		t.Fatalf("HOMING_REQUIRE demands %s: %s", name, why)
-	}
-	t.Skipf("%s: skipped", why)
 }
 
 func missing(t testing.TB, name string) string {
