@@ -43,6 +43,9 @@ type DockerConfig struct {
 // A container runs a shell that waits for its lifetime to end. When the command of a task has
 // to end, all processes that descend from it are ended by a second one; if that does not work,
 // because the container has no room for one more process, all processes of the container are.
+//
+// Podman may lose the output of a command that ends before it has read all of its input, and
+// with it the proof that it began: that is an [*EngineError]. Such input goes in as a file.
 type Docker struct {
 	cfg DockerConfig
 

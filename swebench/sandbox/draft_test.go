@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"sync"
 	"testing"
 
@@ -26,10 +27,8 @@ func TestSandboxesAreMadeWhileOthersTidy(t *testing.T) {
 		makers.Go(func() {
 			for range 1000 {
 				id, err := f.make(Spec{}, nil)
-				assert.NoError(t, err)
-				_, _, err = f.load(id)
-				assert.NoError(t, err)
-				assert.NoError(t, f.remove(id))
+				_, _, lerr := f.load(id)
+				assert.NoError(t, errors.Join(err, lerr, f.remove(id)))
 			}
 		})
 	}

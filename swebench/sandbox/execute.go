@@ -161,7 +161,7 @@ func (r *runner) once(ctx context.Context, c Command, keep int, read int64) (res
 		case isTooLong(err):
 			tooLong(&res, c)
 			return res, began, nil
-		case !began && isShellGone(err):
+		case !began && isShellGone(err, c):
 			shellGone(&res, c, err)
 			return res, began, nil
 		}

@@ -38,7 +38,7 @@ func TestASandboxWithoutItsShellAnswers(t *testing.T) {
 			require.Equal(t, 127, out.ExitCode, script)
 			require.True(t, strings.HasPrefix(string(out.Stdout), "there is no /bin/sh in this sandbox that works: "), "%s: %s", script, out.Stdout)
 			err = s.CopyIn(t.Context(), "file", strings.NewReader("x"), 0)
-			require.ErrorContains(t, err, "no /bin/sh", script)
+			require.Error(t, err, script)
 			require.NotErrorIs(t, err, sandbox.ErrGone, script)
 			_, err = s.CopyOut(t.Context(), "file")
 			require.ErrorContains(t, err, "no /bin/sh", script)

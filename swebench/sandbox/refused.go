@@ -16,14 +16,15 @@ func tooLong(res *Result, c Command) {
 }
 
 // isShellGone tells that the place has no shell any more to run a command with: that the
-// engine could not start it, or that what it started in its place was none.
-func isShellGone(err error) bool {
+// engine could not start it, or that what it started in its place was none. Of a command with
+// input the latter is not known: see [Docker] for what may become of its output.
+func isShellGone(err error, c Command) bool {
 	var e *EngineError
 	if !errors.As(err, &e) || e.Err != nil {
 		return false
 	}
 	words := strings.ToLower(e.Stderr)
-	return e.ExitCode == 0 || strings.Contains(words, "/bin/sh") && slices.ContainsFunc(
+	return e.ExitCode == 0 && c.Stdin == nil || strings.Contains(words, "/bin/sh") && slices.ContainsFunc(
 		[]string{"no such file", "not found", "permission denied", "exec format", "not a directory", "too many levels"},
 		func(why string) bool { return strings.Contains(words, why) })
 }
