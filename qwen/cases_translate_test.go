@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/internal/rawjson"
 	"github.com/homing-go/homing/model"
 	"github.com/homing-go/homing/qwen"
@@ -59,7 +60,7 @@ func runTranslateCase(t *testing.T, c oneCase, _ map[string]*model.Tools) {
 	strict(t, c.Expect, &want)
 	var tools qwen.Toolset
 	if want.Run != nil {
-		needTools(t)
+		need.Programs(t, "sh", "git")
 		tools.Root = newRoot(t)
 		move := func(raw []byte) []byte { return testbed.ReplaceAll(raw, []byte("${1}"+tools.Root)) }
 		c.Input = move(c.Input)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/qwen"
 	"github.com/stretchr/testify/require"
 )
@@ -23,7 +24,7 @@ type place struct {
 // newPlace makes a repository with the files, each a name and a content, committed.
 func newPlace(t *testing.T, cfg qwen.ExecutorConfig, files ...string) *place {
 	t.Helper()
-	needTools(t)
+	need.Programs(t, "sh", "git")
 	p := &place{t: t, root: newRoot(t)}
 	for i := 0; i < len(files); i += 2 {
 		p.put(files[i], files[i+1])
@@ -194,7 +195,7 @@ func TestSubmitNothing(t *testing.T) {
 // submitted; and a commit that does not exist is an error at once.
 func TestExecutorBase(t *testing.T) {
 	t.Parallel()
-	needTools(t)
+	need.Programs(t, "sh", "git")
 	root := newRoot(t)
 	local := qwen.Local{Env: environment()}
 	e, err := qwen.NewExecutor(t.Context(), local, qwen.ExecutorConfig{Root: root})

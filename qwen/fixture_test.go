@@ -16,20 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// needTools skips where sh or git is missing, unless HOMING_REQUIRE demands them.
-func needTools(t *testing.T) {
-	t.Helper()
-	for _, name := range []string{"sh", "git"} {
-		if _, err := exec.LookPath(name); err == nil {
-			continue
-		}
-		for required := range strings.SplitSeq(os.Getenv("HOMING_REQUIRE"), ",") {
-			require.NotEqual(t, name, strings.TrimSpace(required), "HOMING_REQUIRE demands %s", name)
-		}
-		t.Skipf("%s is missing: the fixture was not run", name)
-	}
-}
-
 // newRoot makes the folder of a repository. Its name counts.
 func newRoot(t *testing.T) string {
 	t.Helper()

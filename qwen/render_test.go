@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/qwen"
 	"github.com/stretchr/testify/require"
 )
@@ -57,7 +58,7 @@ func (w *wantAction) build() qwen.Action {
 // and no command is longer than one argument may be.
 func TestRenderedPayloads(t *testing.T) {
 	t.Parallel()
-	needTools(t)
+	need.Programs(t, "sh", "git")
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("python3 is missing: rendered edits were not run")
 	}

@@ -7,11 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/routing/routingtest"
 	"github.com/homing-go/homing/swebench/runner/runnertest"
 	"github.com/stretchr/testify/require"
@@ -28,20 +28,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// need skips a test without its programs, or fails it where they are required.
-func need(t *testing.T, programs ...string) {
-	t.Helper()
-	for _, program := range programs {
-		if _, err := exec.LookPath(program); err == nil {
-			continue
-		}
-		for required := range strings.SplitSeq(os.Getenv("HOMING_REQUIRE"), ",") {
-			require.NotEqual(t, program, strings.TrimSpace(required), "HOMING_REQUIRE demands %s", program)
-		}
-		t.Skipf("%s is missing", program)
-	}
-}
-
 // A world is a dataset and a scripted model behind a router with three backends.
 type world struct {
 	*testing.T
@@ -53,7 +39,7 @@ type world struct {
 
 func newWorld(t *testing.T, tasks ...runnertest.Task) *world {
 	t.Helper()
-	need(t, "git", "bash")
+	need.Programs(t, "git", "bash")
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "tmp"), 0o755))
 	set, err := runnertest.Write(filepath.Join(dir, "data"), tasks...)

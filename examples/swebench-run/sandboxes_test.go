@@ -6,10 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/swebench/harness"
 	"github.com/homing-go/homing/swebench/runner/runnertest"
 	"github.com/homing-go/homing/swebench/sandbox/sandboxtest"
@@ -59,10 +59,10 @@ func (w *world) newPlace(name string) place {
 	w.Helper()
 	p := place{world: w, flag: name}
 	if name == "local" {
-		need(w.T, "python3")
+		need.Programs(w.T, "python3")
 		return p
 	}
-	if !slices.Contains(strings.Split(os.Getenv("HOMING_REQUIRE"), ","), name) {
+	if !need.Listed(name) {
 		w.Skipf("HOMING_REQUIRE does not name %s: no minute is spent on a root folder of Debian", name)
 	}
 	sandboxtest.Require(w, name, "tar")

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/routing/routingtest"
 	"github.com/homing-go/homing/swebench"
 	"github.com/homing-go/homing/swebench/runner/runnertest"
@@ -84,7 +85,7 @@ func (w *world) root() string { return filepath.Join(w.dir, "runs") }
 // build builds a command of the folder beside this one.
 func (w *world) build(name string) string {
 	w.Helper()
-	need(w.T, "go")
+	need.Programs(w.T, "go")
 	file := filepath.Join(w.dir, name)
 	out, err := exec.CommandContext(w.Context(), "go", "build", "-o", file, "../"+name).CombinedOutput()
 	require.NoError(w, err, string(out))

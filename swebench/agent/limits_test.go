@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/homing-go/homing/internal/memhttp"
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/model"
 	"github.com/homing-go/homing/model/modeltest"
 	"github.com/homing-go/homing/qwen"
@@ -136,7 +137,7 @@ func TestTooManyCalls(t *testing.T) {
 // children that ignore signals, waiting for input, and a repository that is taken away.
 func TestHostileCommands(t *testing.T) {
 	t.Parallel()
-	needTools(t, "yes")
+	need.Programs(t, "sh", "git", "yes")
 	r := newRepo(t, "a.txt", "1\n")
 	server := modeltest.NewServer(t, bash("yes"), bash("for i in 1 2 3 4 5 6 7 8; do (trap '' TERM HUP INT; sleep 62.5) & done; echo begun; wait"),
 		bash("read x; echo \"got [$x]\""), bash(": "+strings.Repeat("x", 300_000)+"\necho long; exit 3"), bash("head -c 3000000 /dev/zero | tr '\\0' e"),

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/model"
 	"github.com/homing-go/homing/model/modeltest"
 	"github.com/homing-go/homing/qwen"
@@ -19,20 +20,6 @@ import (
 )
 
 const apiKey = "sk-the-endpoint-key-1234"
-
-// needTools skips a test without the programs of a sandbox.
-func needTools(t testing.TB, more ...string) {
-	t.Helper()
-	for _, name := range append([]string{"sh", "git"}, more...) {
-		if _, err := exec.LookPath(name); err == nil {
-			continue
-		}
-		for required := range strings.SplitSeq(os.Getenv("HOMING_REQUIRE"), ",") {
-			require.NotEqual(t, name, strings.TrimSpace(required), "HOMING_REQUIRE demands %s", name)
-		}
-		t.Skipf("%s is missing: nothing can be run", name)
-	}
-}
 
 func environment() []string {
 	return append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
@@ -56,7 +43,7 @@ type repo struct {
 
 func newRepo(t testing.TB, files ...string) *repo {
 	t.Helper()
-	needTools(t)
+	need.Programs(t, "sh", "git")
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	r := &repo{t: t, dir: filepath.Join(root, "testbed")}

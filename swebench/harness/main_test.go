@@ -2,9 +2,7 @@ package harness_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/homing-go/homing/swebench/internal/program"
@@ -17,20 +15,6 @@ func TestMain(m *testing.M) {
 		os.Exit(stub(plan, os.Args[1:]))
 	}
 	goleak.VerifyTestMain(m)
-}
-
-// needTools skips where sh, bash, git or patch is missing, unless HOMING_REQUIRE demands them.
-func needTools(t *testing.T, tools ...string) {
-	t.Helper()
-	for _, tool := range tools {
-		if _, err := exec.LookPath(tool); err == nil {
-			continue
-		}
-		for required := range strings.SplitSeq(os.Getenv("HOMING_REQUIRE"), ",") {
-			require.NotEqual(t, tool, strings.TrimSpace(required), "HOMING_REQUIRE demands %s", tool)
-		}
-		t.Skipf("%s is missing", tool)
-	}
 }
 
 func read(t *testing.T, elem ...string) string {

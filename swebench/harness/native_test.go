@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/qwen"
 	"github.com/homing-go/homing/swebench/dataset"
 	"github.com/homing-go/homing/swebench/harness"
@@ -87,7 +88,7 @@ type field struct {
 func TestLocalFolder(t *testing.T) {
 	t.Parallel()
 	f := newField(t)
-	f.native.Runtime = f.yard.Runtime
+	f.native.Runtime = f.Runtime
 	f.add("here", goodPatch, func(r *dataset.Row) { r.TestCommand = "cd /testbed/tests/.. || exit 1\n" + r.TestCommand })
 	report := f.grade(t)
 	require.Equal(t, []string{"here"}, report.ResolvedIDs)
@@ -100,7 +101,7 @@ done
 
 func newField(t *testing.T) *field {
 	t.Helper()
-	needTools(t, "sh", "bash", "git", "patch")
+	need.Programs(t, "sh", "bash", "git", "patch")
 	f := &field{yard: &yard{Runtime: sandbox.NewLocal(sandbox.LocalConfig{Folder: t.TempDir()})}, repo: t.TempDir()}
 	put(t, "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n", f.repo, "src", "numbers.txt")
 	put(t, "plain\n", f.repo, "plain.txt")

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/swebench/dataset"
 	"github.com/homing-go/homing/swebench/harness"
 	"github.com/homing-go/homing/swebench/phase"
@@ -336,7 +337,7 @@ func TestOfficialFails(t *testing.T) {
 // straggler is named while it runs.
 func TestOfficialWatchdog(t *testing.T) {
 	t.Parallel()
-	needTools(t, "sh", "sed")
+	need.Programs(t, "sh", "sed")
 	p := newPlay(t, "a=x", "slow=x", "c=x")
 	p.evaluator.InstanceTimeout, p.evaluator.Slack = 50*time.Millisecond, 650*time.Millisecond
 	p.evaluator.Poll = 10 * time.Millisecond
@@ -356,7 +357,7 @@ func TestOfficialWatchdog(t *testing.T) {
 // A harness in which nothing goes on any more is ended, also when its container is gone.
 func TestOfficialHangs(t *testing.T) {
 	t.Parallel()
-	needTools(t, "true")
+	need.Programs(t, "true")
 	p := newPlay(t, "a=x", "slow=x")
 	p.evaluator.InstanceTimeout, p.evaluator.Slack, p.evaluator.Containers = 50*time.Millisecond, 650*time.Millisecond, "true"
 	report, err := p.evaluate(t, plan{Version: 4, Outcomes: map[string]string{"a": "resolved", "slow": "hang"}})
@@ -390,7 +391,7 @@ func TestOfficialCancelled(t *testing.T) {
 // no others.
 func TestCase122_OtherRunsAreLeft(t *testing.T) {
 	t.Parallel()
-	needTools(t, "sh")
+	need.Programs(t, "sh")
 	dir := t.TempDir()
 	docker := put(t, "#!/bin/sh\n[ \"$1\" = ps ] && [ \"$5\" != label=com.mlcommons.endpoints.swebench-run="+runID+" ] && printf 'mine sweb.eval.a."+runID+"\\nother sweb.eval.a."+runID+"9\\nanother sweb.eval.b."+runID+"\\nagent minisweagent-1\\n'\n"+
 		"[ \"$1\" = ps ] || echo \"$@\" >> "+dir+"/calls\nexit 0\n", dir, "docker")

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/swebench/phase"
 	"github.com/homing-go/homing/swebench/redact"
 	"github.com/homing-go/homing/swebench/sandbox/sandboxtest"
@@ -25,7 +26,7 @@ const secret = "sk-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXY
 // shell makes a command that runs a script, with a short grace.
 func shell(t *testing.T, script string) (phase.Command, string) {
 	t.Helper()
-	needShell(t)
+	need.Programs(t, "sh")
 	dir := t.TempDir()
 	name := filepath.Join(dir, "phase.log")
 	r := redact.New(secret)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/swebench/internal/program"
 	"github.com/homing-go/homing/swebench/phase"
 	"github.com/stretchr/testify/require"
@@ -120,7 +121,7 @@ func TestCase119_Result(t *testing.T) {
 // be its own, the name exact.
 func TestCase122_OtherRunsContainers(t *testing.T) {
 	t.Parallel()
-	needShell(t)
+	need.Programs(t, "sh")
 	dir := t.TempDir()
 	tool := filepath.Join(dir, "docker")
 	program.Write(t, tool, `#!/bin/sh

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/swebench/agent"
 	"github.com/homing-go/homing/swebench/dataset"
 	"github.com/homing-go/homing/swebench/runner"
@@ -182,7 +183,7 @@ func stuck(t *testing.T) (address string, asked chan struct{}) {
 // the cache ends and removes both, but not while another process is at work there.
 func TestCheckoutIsKilled(t *testing.T) {
 	t.Parallel()
-	need(t, "git", "sh", "cp")
+	need.Programs(t, "git", "sh", "cp")
 	cache := filepath.Join(t.TempDir(), "cache")
 	address, asked := stuck(t)
 	process := func(repo string) *exec.Cmd {
@@ -224,7 +225,7 @@ func TestCheckoutIsKilled(t *testing.T) {
 // A clone that hangs ends with its context, git with it.
 func TestCheckoutEnds(t *testing.T) {
 	t.Parallel()
-	need(t, "git", "sh", "cp")
+	need.Programs(t, "git", "sh", "cp")
 	address, asked := stuck(t)
 	w := localWorkspace(t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())

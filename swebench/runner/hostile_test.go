@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/routing/routingtest"
 	"github.com/homing-go/homing/swebench/agent"
 	"github.com/homing-go/homing/swebench/dataset"
@@ -53,13 +54,12 @@ func (g ground) open(t *testing.T, dir string) *runner.Workspace {
 // run without it. Nothing is left of its sandbox, and preds.json can be read.
 func TestHostileModels(t *testing.T) {
 	t.Parallel()
-	need(t, "git", "bash", "sh", "cp", "tar", "setsid")
-	for _, name := range []string{"local", "docker", "podman", "bwrap"} {
+	need.Programs(t, "git", "bash", "sh", "cp", "tar", "setsid")
+	for _, name := range []string{"local", "docker", "bwrap"} {
 		t.Run(name, func(t *testing.T) {
 			g := ground{name: name, command: time.Minute}
 			if name != "local" {
-				required := strings.Split(os.Getenv("HOMING_REQUIRE"), ",")
-				if !slices.Contains(required, name) || !slices.Contains(required, "debootstrap") {
+				if !need.Listed(name) || !need.Listed("debootstrap") {
 					t.Skipf("HOMING_REQUIRE does not name both %s and debootstrap: no minute is spent on a root folder of Debian", name)
 				}
 				sandboxtest.Require(t, name, "debootstrap")

@@ -111,11 +111,13 @@ var hostilities = []hostility{
 	{name: "commits and rewrites", answer: script(fix, bash("git -c user.name=a -c user.email=a@b commit -qam x; git checkout -q --orphan y; git gc -q --prune=now"), finish), ends: agent.Submitted, check: solved},
 	{name: "deletes its folder", answer: script(fix, bash(`rm -rf "$PWD"`), view("lib.sh"), bash("pwd"), finish), ends: agent.LimitsExceeded, check: empty},
 	{name: "prints without end", answer: script(bash("yes & yes >&2"), fix, finish), ends: agent.Submitted, check: solved},
-	{name: "children that stay", command: brief, answer: script(bash("for i in 1 2 3; do ("+hold+") & done; echo begun"), bash("setsid sh -c \""+hold+"\" & env -i setsid sh -c \""+hold+"\" $HOSTILE & wait"), fix, finish),
+	{
+		name: "children that stay", command: brief, answer: script(bash("for i in 1 2 3; do ("+hold+") & done; echo begun"), bash("setsid sh -c \""+hold+"\" & env -i setsid sh -c \""+hold+"\" $HOSTILE & wait"), fix, finish),
 		ends: agent.Submitted, check: func(t *testing.T, o aftermath) {
 			solved(t, o)
 			require.True(t, o.told("stopped after"))
-		}},
+		},
+	},
 	{name: "waits for input", command: brief, answer: script(bash("cat; read x; cat </dev/tty; python3 -i; git commit; git rebase -i HEAD; echo over"),
 		bash("GIT_EDITOR='sh -c \""+hold+"\"' git commit --allow-empty"), fix, finish), ends: agent.Submitted, check: func(t *testing.T, o aftermath) {
 		solved(t, o)
@@ -154,8 +156,10 @@ var hostilities = []hostility{
 
 	{name: "full disk", isolated: true, fileBytes: 1 << 20, answer: script(bash("for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of=big$i bs=1M count=4; done; ls -l"), fix, finish), ends: agent.Submitted, check: solved},
 	{name: "kills the first process", isolated: true, answer: script(bash("kill -9 1; kill -TERM 1; echo still"), bash("kill -9 -1"), bash("for p in /proc/[0-9]*; do kill -9 ${p#/proc/}; done"), fix, finish), ends: agent.Submitted, check: solved},
-	{name: "no shell", isolated: true, answer: script(bash("rm -f /bin/sh /usr/bin/sh; ln -s /bin/false /bin/sh"), fix, finish), ends: agent.SandboxLost,
-		endsIn: map[string]agent.ExitStatus{"bwrap": agent.Submitted}},
+	{
+		name: "no shell", isolated: true, answer: script(bash("rm -f /bin/sh /usr/bin/sh; ln -s /bin/false /bin/sh"), fix, finish), ends: agent.SandboxLost,
+		endsIn: map[string]agent.ExitStatus{"bwrap": agent.Submitted},
+	},
 	{name: "git that never ends", isolated: true, command: brief, answer: script(fix, bash("printf '#!/bin/sh\\nwhile :; do sleep 1; done\\n' > /usr/local/bin/git; chmod +x /usr/local/bin/git"), finish, bash("rm /usr/local/bin/git"), finish), ends: agent.Submitted, check: func(t *testing.T, o aftermath) {
 		solved(t, o)
 		require.Equal(t, o.ground.name != "bwrap", o.told("stopped after"))

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/routing/routingtest"
 	"github.com/homing-go/homing/swebench/agent"
 	"github.com/homing-go/homing/swebench/dataset"
@@ -70,7 +71,7 @@ func helper() int {
 // is kept, sessions on the wire stay the same, and no instance ends twice.
 func Test142Kill(t *testing.T) {
 	t.Parallel()
-	need(t, "git", "bash", "sh", "cp")
+	need.Programs(t, "git", "bash", "sh", "cp")
 	kills := 12
 	if text := os.Getenv("HOMING_KILLS"); text != "" {
 		var err error

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/swebench/harness"
 	"github.com/homing-go/homing/swebench/internal/program"
 	"github.com/homing-go/homing/swebench/phase"
@@ -98,7 +99,7 @@ func standIn(text string, args []string) int {
 // python writes a program that stands in for the Python harness.
 func python(t *testing.T, v verdicts) string {
 	t.Helper()
-	need(t, "sh")
+	need.Programs(t, "sh")
 	text, err := json.Marshal(v)
 	require.NoError(t, err)
 	name := filepath.Join(t.TempDir(), "harness")
@@ -183,7 +184,7 @@ func TestOfficialHarnessFails(t *testing.T) {
 // does not get the endpoint's key.
 func TestOfficialHarnessBySetup(t *testing.T) {
 	w := newWorld(t, 2)
-	need(t, "bash")
+	need.Programs(t, "bash")
 	t.Setenv("SWEBENCH_HARNESS", python(t, verdicts{Outcomes: map[string]string{w.set.Tasks[0].ID: "resolved", w.set.Tasks[1].ID: "unresolved"}}))
 	t.Setenv("TINY_KEY", apiKey)
 	out := filepath.Join(w.dir, "by-setup")

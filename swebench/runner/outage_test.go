@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/model"
 	"github.com/homing-go/homing/swebench/agent"
 	"github.com/homing-go/homing/swebench/runner"
@@ -39,7 +40,7 @@ func (h *hears) Enabled(context.Context, slog.Level) bool { return true }
 // and each trajectory goes on under its session.
 func TestEndpointIsRestarted(t *testing.T) {
 	w := newWorld(t, 3)
-	need(t, "bash")
+	need.Programs(t, "bash")
 	target, err := url.Parse(strings.TrimSuffix(w.cluster.URL(), "/v1"))
 	require.NoError(t, err)
 	front := httputil.NewSingleHostReverseProxy(target)
@@ -57,7 +58,7 @@ func TestEndpointIsRestarted(t *testing.T) {
 		current.Handler = http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 			front.ServeHTTP(rw, req)
 			if answered.Add(1) == 5 {
-				go current.Shutdown(context.Background()) //nolint:errcheck // what is under way is answered
+				go current.Shutdown(context.Background()) // what is under way is answered
 			}
 		})
 		go func() { _ = current.Serve(l) }()

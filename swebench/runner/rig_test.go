@@ -8,13 +8,13 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/model"
 	"github.com/homing-go/homing/qwen"
 	"github.com/homing-go/homing/routing"
@@ -30,20 +30,6 @@ import (
 
 const apiKey = "sk-the-endpoint-key-1234"
 
-// need skips a test without its programs, or fails it where they are required.
-func need(t testing.TB, programs ...string) {
-	t.Helper()
-	for _, program := range programs {
-		if _, err := exec.LookPath(program); err == nil {
-			continue
-		}
-		for required := range strings.SplitSeq(os.Getenv("HOMING_REQUIRE"), ",") {
-			require.NotEqual(t, program, strings.TrimSpace(required), "HOMING_REQUIRE demands %s", program)
-		}
-		t.Skipf("%s is missing", program)
-	}
-}
-
 // A world is a dataset, a scripted model behind a router with three backends, and folders.
 type world struct {
 	testing.TB
@@ -56,7 +42,7 @@ type world struct {
 
 func newWorld(t testing.TB, n int, changes ...func(*routingtest.ClusterConfig)) *world {
 	t.Helper()
-	need(t, "git", "sh", "cp")
+	need.Programs(t, "git", "sh", "cp")
 	tasks := runnertest.Tasks()[:n]
 	w := &world{TB: t, dir: t.TempDir()}
 	var err error

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/qwen"
 	"github.com/homing-go/homing/routing"
 	"github.com/homing-go/homing/routing/routingtest"
@@ -145,7 +146,7 @@ func Test145ModelName(t *testing.T) {
 	t.Parallel()
 	const name = "hub/org/tiny"
 	w := newWorld(t, 1)
-	need(t, "bash")
+	need.Programs(t, "bash")
 	cfg := w.config()
 	e := w.endpoint(cfg.Template)
 	e.Model = name

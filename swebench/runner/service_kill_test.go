@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/routing/routingtest"
 	"github.com/homing-go/homing/swebench"
 	"github.com/homing-go/homing/swebench/runner/runnertest"
@@ -45,7 +46,7 @@ func (d *deployed) once(what string) string {
 
 func deploy(t *testing.T, args ...string) *deployed {
 	t.Helper()
-	need(t, "go", "bash", "setsid")
+	need.Programs(t, "go", "bash", "setsid")
 	d := &deployed{mark: "hang-" + rand.Text(), args: args}
 	tame := runnertest.Model(runnertest.Tasks()...)
 	d.world = newWorld(t, 6, func(c *routingtest.ClusterConfig) {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/model"
 	"github.com/homing-go/homing/routing/routingtest"
 	"github.com/homing-go/homing/swebench"
@@ -34,7 +35,7 @@ type served struct {
 
 func serve(w *world) *served {
 	w.Helper()
-	need(w, "bash")
+	need.Programs(w, "bash")
 	key := apiKey
 	s := &served{world: w, root: filepath.Join(w.dir, "artifacts"), key: &key}
 	jobs := &runner.Jobs{

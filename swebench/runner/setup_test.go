@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/swebench/dataset"
 	"github.com/homing-go/homing/swebench/runner"
 	"github.com/homing-go/homing/swebench/sandbox"
@@ -161,7 +162,7 @@ func TestPlaceLimits(t *testing.T) {
 	}
 	local := spec(runner.Place{Name: "local", MemoryBytes: 1 << 30})
 	require.Equal(t, []int64{1 << 30, 0}, []int64{local.MemoryBytes, int64(local.PIDs)})
-	need(t, "docker")
+	need.Programs(t, "docker")
 	require.Equal(t, 4096, spec(runner.Place{Name: "docker"}).PIDs)
 	require.Equal(t, 7, spec(runner.Place{Name: "docker", PIDs: 7}).PIDs)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/swebench/dataset"
 	"github.com/homing-go/homing/swebench/runner"
 	"github.com/homing-go/homing/swebench/sandbox"
@@ -31,7 +32,7 @@ func localWorkspace(dir string) *runner.Workspace {
 // the solution, is not in it. The repository itself is not changed.
 func TestWorkspaceChecksOut(t *testing.T) {
 	t.Parallel()
-	need(t, "git", "sh", "cp")
+	need.Programs(t, "git", "sh", "cp")
 	dir := t.TempDir()
 	repo := filepath.Join(dir, "repo")
 	require.NoError(t, os.Mkdir(repo, 0o755))
@@ -70,7 +71,7 @@ func TestWorkspaceChecksOut(t *testing.T) {
 // and one whose repository is not here does not start.
 func TestWorkspaceOtherRows(t *testing.T) {
 	t.Parallel()
-	need(t, "git", "sh", "cp")
+	need.Programs(t, "git", "sh", "cp")
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "plain"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "plain", "f"), []byte("x"), 0o644))

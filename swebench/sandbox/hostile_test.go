@@ -168,7 +168,7 @@ func TestMachineAsRoot(t *testing.T) {
 	t.Parallel()
 	sandboxtest.Require(t, "bwrap")
 	b := newBedOf(t, "bwrap", "/")
-	mine, err := os.MkdirTemp("", "homing-mine-") //nolint:usetesting // its folder is the point
+	mine, err := os.MkdirTemp("", "homing-mine-")
 	require.NoError(t, err)
 	defer os.RemoveAll(mine)
 	b.spec.Dir = "/tmp/repository/here"

@@ -145,7 +145,7 @@ func (b Benchmark) rows(ctx context.Context, d config.Dataset, o config.Options)
 	if file == "" {
 		return nil, &config.Error{Dataset: d.Name, Key: "path", Reason: "there is no file with its rows; set -dataset or path"}
 	}
-	return ReadRows(file, d.GroundTruth, o.Subset, o.Split)
+	return ReadRows(ctx, file, d.GroundTruth, o.Subset, o.Split)
 }
 
 // knowsDataset checks the map of samples that a benchmark leaves in its report folder.

@@ -41,7 +41,7 @@ func (e *RowsError) Error() string {
 // or Parquet. The ID is in the column of that name, "" meaning instance_id; the prompt in prompt
 // or problem_statement. In file, {subset} and {split} stand for the two. A file that cannot
 // be read is reported with its path, as a *[RowsError] or an error of the file system.
-func ReadRows(file, column, subset, split string) ([]Row, error) {
+func ReadRows(ctx context.Context, file, column, subset, split string) ([]Row, error) {
 	if strings.Contains(file, "{split}") && strings.ContainsAny(split, `/\`) {
 		return nil, &RowsError{File: file, Reason: "split is not the name of a file; it cannot stand for {split}"}
 	}
@@ -59,7 +59,7 @@ func ReadRows(file, column, subset, split string) ([]Row, error) {
 		return nil, &RowsError{File: file, Reason: fmt.Sprintf("it has more than %d bytes", maxDataset)}
 	}
 	if bytes.HasPrefix(data, []byte(parquetMark)) {
-		return parquetRows(file, column)
+		return parquetRows(ctx, file, column)
 	}
 	rows, err := ParseRows(data, column)
 	var fault *RowsError
@@ -72,8 +72,8 @@ func ReadRows(file, column, subset, split string) ([]Row, error) {
 // parquetMark begins a Parquet file.
 const parquetMark = "PAR1"
 
-func parquetRows(file, column string) ([]Row, error) {
-	table, err := dataset.Load(context.Background(), dataset.Source{Path: file, IDColumn: column})
+func parquetRows(ctx context.Context, file, column string) ([]Row, error) {
+	table, err := dataset.Load(ctx, dataset.Source{Path: file, IDColumn: column})
 	var bad *dataset.Error
 	switch {
 	case errors.As(err, &bad):

@@ -40,12 +40,12 @@ func TestRowsInParquet(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "lite.parquet")
 	require.NoError(t, parquet.WriteFile(file, []row{{"b", "p"}, {"a", "q"}}))
-	rows, err := scorer.ReadRows(strings.Replace(file, "lite", "{subset}", 1), "", "lite", "test")
+	rows, err := scorer.ReadRows(t.Context(), strings.Replace(file, "lite", "{subset}", 1), "", "lite", "test")
 	require.NoError(t, err)
 	require.Equal(t, []scorer.Row{{InstanceID: "b", Prompt: "p"}, {InstanceID: "a", Prompt: "q"}}, rows)
 
 	require.NoError(t, parquet.WriteFile(file, []row{{"b", "p"}, {"b", "q"}}))
-	_, err = scorer.ReadRows(file, "", "lite", "test")
+	_, err = scorer.ReadRows(t.Context(), file, "", "lite", "test")
 	var fault *scorer.RowsError
 	require.ErrorAs(t, err, &fault)
 	require.Equal(t, 2, fault.Row)
@@ -60,13 +60,13 @@ func TestRowsRefused(t *testing.T) {
 	} {
 		file := filepath.Join(dir, "rows.jsonl")
 		require.NoError(t, os.WriteFile(file, []byte(data), 0o600))
-		_, err := scorer.ReadRows(file, "", "verified", "test")
+		_, err := scorer.ReadRows(t.Context(), file, "", "verified", "test")
 		var fault *scorer.RowsError
 		require.ErrorAs(t, err, &fault, data)
 		require.Equal(t, row, fault.Row, data)
 		require.Contains(t, err.Error(), file)
 	}
-	_, err := scorer.ReadRows(filepath.Join(dir, "none"), "", "verified", "test")
+	_, err := scorer.ReadRows(t.Context(), filepath.Join(dir, "none"), "", "verified", "test")
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
@@ -75,9 +75,9 @@ func TestCase019_SubsetAndSplit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "lite-dev.jsonl"), []byte(`{"instance_id":"a"}`), 0o600))
-	rows, err := scorer.ReadRows(filepath.Join(dir, "{subset}-{split}.jsonl"), "", "lite", "dev")
+	rows, err := scorer.ReadRows(t.Context(), filepath.Join(dir, "{subset}-{split}.jsonl"), "", "lite", "dev")
 	require.NoError(t, err)
 	require.Len(t, rows, 1)
-	_, err = scorer.ReadRows(filepath.Join(dir, "{split}"), "", "lite", "../dev")
+	_, err = scorer.ReadRows(t.Context(), filepath.Join(dir, "{split}"), "", "lite", "../dev")
 	require.ErrorContains(t, err, "split")
 }

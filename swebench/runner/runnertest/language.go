@@ -39,10 +39,9 @@ done
 var python = language{
 	file: "lib.py", command: "python3 -m unittest discover -v -s tests -t .", parser: "unittest",
 	test: func(name, body string) (path, content, id string) {
-		content = "import unittest\n\nfrom lib import *\n\n\nclass Test(unittest.TestCase):\n    def test_" + name + "(self):\n"
-		for line := range strings.Lines(body) {
-			content += "        " + line
-		}
+		const indent = "        "
+		content = "import unittest\n\nfrom lib import *\n\n\nclass Test(unittest.TestCase):\n    def test_" + name + "(self):\n" +
+			indent + strings.ReplaceAll(body, "\n", "\n"+indent)
 		return "tests/test_" + name + ".py", content + "\n", "test_" + name + " (tests.test_" + name + ".Test)"
 	},
 	more: map[string]string{"tests/__init__.py": "", ".gitignore": "__pycache__/\n"},

@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/swebench"
 	"github.com/homing-go/homing/swebench/internal/program"
 	"github.com/homing-go/homing/swebench/phase"
@@ -73,17 +73,6 @@ func (p *play) patches(elem ...string) map[string]string {
 		}
 	}
 	return patches
-}
-
-func needShell(t *testing.T) {
-	t.Helper()
-	if _, err := exec.LookPath("sh"); err == nil {
-		return
-	}
-	for required := range strings.SplitSeq(os.Getenv("HOMING_REQUIRE"), ",") {
-		require.NotEqual(t, "sh", strings.TrimSpace(required), "HOMING_REQUIRE demands sh")
-	}
-	t.Skip("sh is missing: commands were not run")
 }
 
 func TestRunSucceeds(t *testing.T) {
@@ -257,7 +246,7 @@ func TestResumeSkips(t *testing.T) {
 
 // Commands are the phases: their output is the log, their environment that of the phase.
 func TestCommands(t *testing.T) {
-	needShell(t)
+	need.Programs(t, "sh")
 	t.Setenv("OPENAI_API_KEY", "ambient")
 	t.Setenv("HIDDEN", "hidden")
 	t.Setenv("MSWEA_DOCKER_EXECUTABLE", "true")
@@ -283,7 +272,7 @@ func TestCommands(t *testing.T) {
 // When the agent phase is cut off, by its limit or by its fault, the predictions that it
 // has made are kept.
 func TestCase118_PredictionsOfACutPhase(t *testing.T) {
-	needShell(t)
+	need.Programs(t, "sh")
 	t.Setenv("MSWEA_DOCKER_EXECUTABLE", "true")
 	for command, want := range map[string]string{"sleep 1000": "limit", "exit 3": "exit status 3"} {
 		p := newPlay(t, "a", "b")
@@ -301,7 +290,7 @@ func TestCase118_PredictionsOfACutPhase(t *testing.T) {
 
 // That the clean-up fails is a warning; result and error stay what they were.
 func TestCase121_CleanUpFails(t *testing.T) {
-	needShell(t)
+	need.Programs(t, "sh")
 	t.Setenv("MSWEA_DOCKER_EXECUTABLE", filepath.Join(t.TempDir(), "missing"))
 	p := newPlay(t, "a")
 	result, err := p.run(t.Context(), `{"agent_command":["true"]}`)
@@ -314,7 +303,7 @@ func TestCase121_CleanUpFails(t *testing.T) {
 
 // The containers of a run are removed after success, failure and cancel alike.
 func TestContainersAreRemoved(t *testing.T) {
-	needShell(t)
+	need.Programs(t, "sh")
 	calls := filepath.Join(t.TempDir(), "calls")
 	tool := filepath.Join(t.TempDir(), "docker")
 	program.Write(t, tool, "#!/bin/sh\necho \"$@\" >> "+calls+"\ncase \"$*\" in *label=*=run1*) echo id1 x;; esac\n")
