@@ -76,11 +76,13 @@ func (r *runner) Exec(ctx context.Context, c Command) (Result, error) {
 	return r.execute(ctx, c, keep, maxRead)
 }
 
-// execute runs a command, a second time if it is proven not to have begun and the place has
-// been cleared.
+// execute runs a command, a second time if it is proven not to have begun, by what the engine
+// says of it, and the place has been cleared. That nothing at all was said is no proof: the
+// output may be lost.
 func (r *runner) execute(ctx context.Context, c Command, keep int, read int64) (Result, error) {
 	res, began, err := r.once(ctx, c, keep, read)
-	if began || err == nil || ctx.Err() != nil || errors.Is(err, ErrGone) {
+	var refusal *EngineError
+	if began || ctx.Err() != nil || !errors.As(err, &refusal) || refusal.Stderr == "" {
 		return res, err
 	}
 	if c.Stdin != nil {
