@@ -77,7 +77,7 @@ type result struct {
 	Evaluated, Resolved, Submitted int
 	Reasons                        []struct{ Code, Text string }
 	Statuses                       map[string][]string `json:"exit_statuses"`
-	Routing                        struct{ Requests, Sessions, Mismatches, Unknown int }
+	Routing                        struct{ Requests, Sessions, Stayed, Mismatches, Unknown int }
 }
 
 // command runs the command in a process of its own.
@@ -220,6 +220,13 @@ func TestInterrupt(t *testing.T) {
 		res, log := w.run(0, args...)
 		require.Equal(t, 1, res.Resolved, log)
 		require.Equal(t, keep, len(w.sessions()) == 1, log)
+		require.Equal(t, len(w.sessions()), res.Routing.Sessions, "those of the process before, too")
+		require.Equal(t, res.Routing.Sessions, res.Routing.Stayed)
+		requests := 0
+		for _, b := range w.cluster.Backends() {
+			requests += len(b.Records())
+		}
+		require.Equal(t, []int{requests, 0}, []int{res.Routing.Requests, res.Routing.Mismatches})
 		boxes, err = filepath.Glob(filepath.Join(w.temp(), "homing-local-*", "[0-9a-f]*"))
 		require.NoError(t, err)
 		require.Empty(t, boxes)

@@ -40,6 +40,9 @@ func (j *job) do(ctx context.Context) error {
 	}
 	end, patch, err := j.attempts(ctx)
 	if err != nil {
+		if saveErr := j.save(); saveErr != nil {
+			err = errors.Join(err, saveErr)
+		}
 		j.leave(ctx)
 		return err
 	}
@@ -115,6 +118,12 @@ func (j *job) attempt(ctx context.Context) (ending, []byte, error) {
 	client, err := j.NewClient()
 	if err != nil {
 		return ending{ClientFailed, err.Error()}, nil, nil
+	}
+	if before := j.Routed.atLeast(past); j.Audit != nil {
+		defer func() {
+			seen, _ := j.Audit.Session(j.Session)
+			j.Routed = before.plus(seen)
+		}()
 	}
 	outcome, err := agent.Replay(ctx, agent.Config{
 		Client: client, Session: routing.NewSession(j.Session), Sandbox: j.box, Template: j.Template, Limits: j.Limits,

@@ -36,7 +36,8 @@ type Result struct {
 	// Statuses are the instances by the status with which their trajectories ended.
 	Statuses map[string][]string `json:"exit_statuses"`
 	Headers  []string            `json:"session_headers"`
-	// Routing is what the clients of this process counted; nil without an audit.
+	// Routing is what the clients have counted, in the processes before this one too; nil
+	// without an audit. Of requests of a process that was killed the backend is not known.
 	Routing *Routing `json:"routing,omitempty"`
 	// Report is that of the evaluation.
 	Report harness.Report `json:"-"`
@@ -48,6 +49,12 @@ type Result struct {
 type Routing struct {
 	Requests int `json:"requests"`
 	Sessions int `json:"sessions"`
+	// Backends are the sessions that each backend has served, by its name.
+	Backends map[string]int `json:"backends"`
+	// Stayed and Moved are the sessions that one backend has served, and that more than one has;
+	// of the others fewer than two requests told their backend.
+	Stayed int `json:"stayed"`
+	Moved  int `json:"moved"`
 	// Unknown is the number of requests whose answer did not tell the backend, and
 	// Mismatches that of those which another backend served than the one before.
 	Unknown    int     `json:"unknown"`
@@ -71,6 +78,9 @@ const (
 	EvaluationFailed = "evaluation_failed"
 	// NotGraded: there is no evaluator, or nothing to grade.
 	NotGraded = "not_graded"
+	// SessionsMoved and OneBackend are notes on the routing: the score is complete with them.
+	SessionsMoved = "sessions_moved"
+	OneBackend    = "one_backend"
 )
 
 // result makes the result of a report and the error of the run.
@@ -126,10 +136,8 @@ func (r *run) result(report harness.Report, err error) Result {
 	}
 	res.Complete = len(res.Reasons) == 0
 	if r.Audit != nil {
-		a := r.Audit.Report()
-		res.Routing = &Routing{
-			Requests: a.Requests, Sessions: a.Sessions + a.Forgotten, Unknown: a.Requests - a.Revealed, Mismatches: a.Mismatches, Cached: a.CachedRatio(),
-		}
+		res.Routing = r.routing()
+		res.Notes = append(res.Notes, res.Routing.notes(r.Headers)...)
 	}
 	return res
 }

@@ -54,6 +54,7 @@ type run struct {
 
 	begin    time.Time
 	rows     []dataset.Row
+	jobs     []*job // of all rows, once they were looked at
 	preds    *predictions
 	statuses *statuses
 	graded   bool
@@ -109,7 +110,7 @@ func (r *run) agents(ctx context.Context) error {
 		}
 		open = append(open, all[len(all)-1])
 	}
-	r.ended = len(r.statuses.ends)
+	r.jobs, r.ended = all, len(r.statuses.ends)
 	if r.ended > 0 {
 		if err := r.statuses.write(); err != nil {
 			return err

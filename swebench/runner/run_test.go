@@ -36,7 +36,15 @@ func TestRun(t *testing.T) {
 	require.NotNil(t, res.Score, "%+v", res)
 	require.InDelta(t, 4.0/6, *res.Score, 1e-9)
 	require.True(t, res.Complete, "%+v", res.Reasons)
-	require.Equal(t, runner.Routing{Requests: 6 * runnertest.Turns, Sessions: 6, Cached: res.Routing.Cached}, *res.Routing)
+	require.Equal(t, runner.Routing{
+		Requests: 6 * runnertest.Turns, Sessions: 6, Stayed: 6, Backends: res.Routing.Backends, Cached: res.Routing.Cached,
+	}, *res.Routing)
+	served := 0
+	for _, sessions := range res.Routing.Backends {
+		served += sessions
+	}
+	require.Equal(t, 6, served)
+	require.Contains(t, res.Text(), "6 stayed, 0 moved; 0 mismatches, 0 requests of unknown backends")
 	require.InDelta(t, 1, res.Routing.Cached, 1e-9)
 	require.Empty(t, w.places.left())
 	require.Len(t, w.predictions(cfg.Dir), 6)
@@ -50,7 +58,27 @@ func TestRun(t *testing.T) {
 	again := w.run(cfg)
 	require.Equal(t, res.Score, again.Score)
 	require.Equal(t, res.Statuses, again.Statuses)
+	require.Equal(t, res.Routing, again.Routing, "the folder keeps it")
 	require.Equal(t, 6*runnertest.Turns, w.cluster.Stats().Requests)
+}
+
+// What the router did is said: that it moved sessions, and that one backend alone proves
+// nothing of it.
+func TestRoutingNotes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 4, func(c *routingtest.ClusterConfig) { c.Policy = routingtest.RoundRobin{} })
+	cfg := w.config()
+	cfg.Workers = 1
+	res := w.run(cfg)
+	require.Equal(t, 4, res.Routing.Moved)
+	require.Positive(t, res.Routing.Mismatches)
+	require.Len(t, res.Routing.Backends, 3)
+	require.Contains(t, res.Notes, runner.Reason{Code: runner.SessionsMoved, Text: "4 of 4 sessions left their backend: does the router go by X-Session-ID?"})
+
+	w = newWorld(t, 2, func(c *routingtest.ClusterConfig) { c.Backends = 1 })
+	res = w.run(w.config())
+	require.Equal(t, []int{0, 2}, []int{res.Routing.Mismatches, res.Routing.Stayed})
+	require.Contains(t, res.Notes, runner.Reason{Code: runner.OneBackend, Text: "all 2 sessions were served by one backend, so that nothing is known of the router"})
 }
 
 // 118. When the agents' phase is cut off by its limit, predictions that there are stay.

@@ -22,6 +22,8 @@ type state struct {
 	// FailedStarts are the sandboxes of this attempt that did not start. Nothing of the
 	// trajectory had begun.
 	FailedStarts []string `json:"failed_starts,omitempty"`
+	// Routed is the way of the attempt's requests.
+	Routed routed `json:"routed"`
 	// Earlier are the attempts before this one.
 	Earlier []state `json:"earlier,omitempty"`
 }

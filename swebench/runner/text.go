@@ -37,7 +37,7 @@ func (r Result) Text() string {
 		fmt.Fprintf(&b, "%s: %d\n", status, len(r.Statuses[status]))
 	}
 	if r.Routing != nil {
-		fmt.Fprintf(&b, "%d requests of %d sessions, %d mismatches, %d of unknown backends\n", r.Routing.Requests, r.Routing.Sessions, r.Routing.Mismatches, r.Routing.Unknown)
+		fmt.Fprintln(&b, r.Routing)
 	}
 	fmt.Fprintf(&b, "run %s, model %s, template %s\n", r.Run, r.Model, r.Template)
 	return b.String()
