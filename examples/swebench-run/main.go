@@ -33,7 +33,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			return nil
 		}
 	}
-	flags.StringVar(&setup.Dataset, "dataset", "", "file or folder with the rows, or HUB/datasets/OWNER/NAME")
+	flags.StringVar(&setup.Dataset, "dataset", "", "file or folder with the rows, or https://HUB/datasets/OWNER/NAME")
 	flags.StringVar(&setup.Split, "split", "test", "split of a dataset that has several")
 	flags.StringVar(&setup.Filter, "filter", "", "regular expression for the beginning of instance IDs")
 	flags.StringVar(&setup.Slice, "slice", "", "rows by a slice as in Python, such as 0:5")
@@ -41,6 +41,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&setup.Model, "model", "", "model, as the endpoint knows it")
 	flags.StringVar(&setup.APIKeyEnv, "api-key-env", "", "environment variable that has the endpoint's key")
 	flags.Func("template", "default, qwen_tools, or a configuration file of mini-swe-agent; may be repeated, files merge", list(&setup.Templates))
+	flags.StringVar(&setup.Params, "params", "", "sampling parameters as a JSON object, such as {\"temperature\": 0.7, \"max_new_tokens\": 8192}")
 	flags.Func("header", "header that carries the session, X-Session-ID if there is none; may be repeated, '' sends none", list(&setup.Headers))
 	flags.StringVar(&setup.Preset, "preset", "", "router by its name, in the place of -header")
 	flags.StringVar(&setup.Sandbox, "sandbox", "docker", runner.SandboxNames)

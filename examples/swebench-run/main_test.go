@@ -156,6 +156,12 @@ func TestExitCodes(t *testing.T) {
 		{2, "want native, official or none", append(local, "-harness", "mine")},
 		{2, "which 1 rows do not have; use official: a", append(local, "-dataset", bare)},
 		{2, "hollow.jsonl, line 1) has no problem_statement", append(local, "-dataset", hollow)},
+		{2, "the command of the harness is missing", append(local, "-harness", "official")},
+		{2, "generation_params.temperature", append(local, "-params", `{"temperature":"hot"}`)},
+		{2, "leaves none of the 6 rows", append(local, "-slice", "9:12")},
+		{2, "https://HUB/datasets/org/set", append(local, "-dataset", "org/set")},
+		{2, "the built-in ones are default and qwen_tools", append(local, "-template", "qwen")},
+		{2, "there is no root folder", append(local, "-sandbox", "bwrap=/no/such/root")},
 		{2, "filter", append(local, "-filter", "(")},
 		{2, "slice", append(local, "-slice", "x")},
 		{2, "broken.jsonl, line 2", append(local, "-dataset", broken)},
@@ -172,7 +178,7 @@ func TestExitCodes(t *testing.T) {
 		{1, "infra_failures", append(local, "-base-url", "http://127.0.0.1:1/v1", "-out", filepath.Join(w.dir, "down"))},
 	} {
 		cmd := w.command(c.args...)
-		cmd.Env = append(cmd.Env, "SLURM_JOB_ID=", "SLURM_ARRAY_JOB_ID=", "LSB_JOBID=")
+		cmd.Env = append(cmd.Env, "SLURM_JOB_ID=", "SLURM_ARRAY_JOB_ID=", "LSB_JOBID=", "SWEBENCH_HARNESS=/no/such/harness")
 		text, _ := cmd.CombinedOutput()
 		require.Equal(t, c.code, cmd.ProcessState.ExitCode(), "%v: %s", c.args, text)
 		require.Contains(t, string(text), c.says)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/homing-go/homing/qwen"
@@ -28,7 +29,7 @@ type patchError struct{ reason string }
 func (e *patchError) Error() string { return e.reason }
 
 // errAmbiguous says that there is a verdict, and a doubt about it.
-var errAmbiguous = errors.New("the tests gave no result")
+var errAmbiguous = errors.New("none of the row's tests is in the output of its tests: are the names, the command and the parser right?")
 
 // instance grades one instance. It has a report of its own if the error is nil or
 // errAmbiguous; else the error is a *patchError, or the infrastructure failed.
@@ -131,7 +132,8 @@ func (g *grading) judge(j job, output qwen.Output, code int) error {
 	if err := atomicfile.Write(filepath.Join(j.dir, fileReport), data); err != nil {
 		return err
 	}
-	if len(status) == 0 {
+	known := func(name string) bool { return status[name] != Missing }
+	if !slices.ContainsFunc(j.row.FailToPass, known) && !slices.ContainsFunc(j.row.PassToPass, known) {
 		return errAmbiguous
 	}
 	return nil

@@ -31,8 +31,9 @@ const RunLabel = "homing.eval-run"
 // Runtime must be set.
 type Native struct {
 	Runtime sandbox.Runtime
-	// Spec says what sandbox an instance gets; nil means its image and nothing else. Labels
-	// are added, and a name where it leaves it open.
+	// Spec says what sandbox an instance gets; nil means what the Runtime says, if it has a
+	// method Spec, else its image and nothing else. Labels are added, and a name where it leaves
+	// it open.
 	Spec func(ctx context.Context, row dataset.Row) (sandbox.Spec, error)
 	// Arch is the architecture for [dataset.ImageFor].
 	Arch string
@@ -56,6 +57,11 @@ func (n Native) Evaluate(ctx context.Context, predictions map[string]Prediction,
 	run, err := run.checked(predictions)
 	if err != nil {
 		return Report{}, err
+	}
+	if r, ok := n.Runtime.(interface {
+		Spec(ctx context.Context, row dataset.Row) (sandbox.Spec, error)
+	}); ok && n.Spec == nil {
+		n.Spec = r.Spec
 	}
 	g := &grading{Native: n, run: run, predictions: predictions, reasons: map[string]string{}, failed: map[string]string{}, began: map[string]time.Time{}}
 	if err := g.check(); err != nil {

@@ -84,6 +84,35 @@ type field struct {
 	repo, base string
 }
 
+// speaking is a runtime that says itself what sandboxes rows get.
+type speaking struct {
+	sandbox.Runtime
+	repo string
+}
+
+func (s speaking) Spec(context.Context, dataset.Row) (sandbox.Spec, error) {
+	return sandbox.Spec{Root: s.repo, Env: map[string]string{"BASH_ENV": ""}}, nil
+}
+
+// Without a Spec the runtime's own counts.
+func TestRuntimeWithSpec(t *testing.T) {
+	t.Parallel()
+	f := newField(t)
+	f.native.Runtime, f.native.Spec = speaking{f.Runtime, f.repo}, nil
+	f.add("good", goodPatch)
+	require.Equal(t, []string{"good"}, f.grade(t).ResolvedIDs)
+}
+
+// Tests of a row that its output does not have are a doubt, whatever else is in the output.
+func TestUnknownTestNames(t *testing.T) {
+	t.Parallel()
+	f := newField(t)
+	f.add("other names", goodPatch, func(r *dataset.Row) { r.FailToPass, r.PassToPass = []string{"src::a"}, []string{"src::b"} })
+	report := f.grade(t)
+	require.Equal(t, []string{"other names"}, report.AmbiguousFailureIDs)
+	require.Contains(t, f.file(t, "other names", "run_instance.log"), "none of the row's tests is in the output")
+}
+
 // A test command that names the folder of images works in a local sandbox.
 func TestLocalFolder(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,8 +22,8 @@ import (
 // Official grades with the Python harness of SWE-bench, version 4 or 5, as a child process
 // in the run's folder. The zero value runs it as its documentation does.
 type Official struct {
-	// Command starts the harness; none means python -m swebench.harness.run_evaluation. The
-	// options of the run are added to it, and Args behind them.
+	// Command starts the harness; none means python -m swebench.harness.run_evaluation, by
+	// python3 where there is no python. The options of the run are added to it, and Args behind them.
 	Command []string
 	Args    []string
 	// Dataset is the name of the dataset, or a file; "" writes the rows of the run to a file.
@@ -88,6 +89,40 @@ func (o Official) Evaluate(ctx context.Context, predictions map[string]Predictio
 	return report, err
 }
 
+// python is the name of the interpreter.
+func python() string {
+	if _, err := exec.LookPath("python"); err != nil {
+		return "python3"
+	}
+	return "python"
+}
+
+// Check tells whether the harness is there, without running it: better before agents work for
+// hours than afterwards. The error is that of ctx or an *[InputError].
+func (o Official) Check(ctx context.Context) error {
+	if len(o.Command) > 0 {
+		if _, err := exec.LookPath(o.Command[0]); err != nil {
+			return &InputError{Reason: "the command of the harness is missing: " + err.Error()}
+		}
+		return nil
+	}
+	const hint = ": pip install swebench, or name the command of the harness"
+	name, err := exec.LookPath(python())
+	if err != nil {
+		return &InputError{Reason: "there is no Python for the harness" + hint}
+	}
+	out, err := exec.CommandContext(ctx, name, "-c", "import importlib.util as u; print(u.find_spec('swebench') is not None)").Output() //nolint:gosec // the interpreter
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return &InputError{Reason: fmt.Sprintf("%s does not work: %v", name, err)}
+	case strings.TrimSpace(string(out)) != "True":
+		return &InputError{Reason: name + " has no module swebench" + hint}
+	}
+	return nil
+}
+
 // prepare writes what the harness reads, removes what an earlier one has left that must not
 // be taken for its report, and returns its command line.
 func (o Official) prepare(predictions map[string]Prediction, run Run) ([]string, error) {
@@ -119,7 +154,7 @@ func (o Official) prepare(predictions map[string]Prediction, run Run) ([]string,
 	}
 	argv := slices.Clone(o.Command)
 	if len(argv) == 0 {
-		argv = []string{"python", "-m", "swebench.harness.run_evaluation"}
+		argv = []string{python(), "-m", "swebench.harness.run_evaluation"}
 	}
 	split, workers := o.Split, o.Workers
 	if split == "" {

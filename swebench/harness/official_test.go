@@ -14,6 +14,7 @@ import (
 	"github.com/homing-go/homing/internal/need"
 	"github.com/homing-go/homing/swebench/dataset"
 	"github.com/homing-go/homing/swebench/harness"
+	"github.com/homing-go/homing/swebench/internal/program"
 	"github.com/homing-go/homing/swebench/phase"
 	"github.com/homing-go/homing/swebench/redact"
 	"github.com/stretchr/testify/require"
@@ -96,6 +97,27 @@ func TestOfficialInvocation(t *testing.T) {
 		"c": {"model_name_or_path": "org/model", "instance_id": "c", "model_patch": ""}}`, read(t, p.run.Dir, "eval_preds.json"))
 	require.NotEmpty(t, p.progress)
 	require.Equal(t, 2, p.progress[len(p.progress)-1].Finished)
+}
+
+// What the harness needs is looked for before anything is done for it.
+func TestOfficialCheck(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, harness.Official{Command: []string{os.Args[0]}}.Check(t.Context()))
+	var missing *harness.InputError
+	require.ErrorAs(t, harness.Official{Command: []string{dir + "/none"}}.Check(t.Context()), &missing)
+	t.Setenv("PATH", dir)
+	require.ErrorAs(t, harness.Official{}.Check(t.Context()), &missing)
+	require.Contains(t, missing.Reason, "there is no Python")
+	for answer, want := range map[string]string{"echo False": "has no module swebench: pip install swebench", "exit 3": "does not work: exit status 3", "echo True": ""} {
+		program.Write(t, dir+"/python3", "#!/bin/sh\n"+answer+"\n")
+		err := harness.Official{}.Check(t.Context())
+		if want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorAs(t, err, &missing)
+		require.Contains(t, missing.Reason, want)
+	}
 }
 
 // A limit that only the log of an instance tells is a verdict on the patch.

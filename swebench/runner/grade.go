@@ -59,6 +59,9 @@ func (r *run) evaluator() harness.Evaluator {
 		return r.Evaluator
 	}
 	described := native.Spec
+	if described == nil {
+		described = specOf(native.Runtime)
+	}
 	native.Spec = func(ctx context.Context, row dataset.Row) (sandbox.Spec, error) {
 		spec := sandbox.Spec{Image: dataset.ImageFor(row, native.Arch)}
 		if described != nil {

@@ -60,6 +60,9 @@ func (p Place) Open(cache string) (*Workspace, error) {
 		cfg := sandbox.BubblewrapConfig{Root: root}
 		if root != "" {
 			cfg.Images = filepath.Dir(filepath.Clean(root))
+			if info, err := os.Stat(root); err != nil || !info.IsDir() {
+				return nil, &ConfigError{Field: "sandbox", Reason: fmt.Sprintf("there is no root folder %q", root)}
+			}
 		}
 		w.Runtime, err = sandbox.NewBubblewrap(cfg)
 		w.plainRoot = root
@@ -119,6 +122,11 @@ func LoadTemplate(names ...string) (agent.Template, error) {
 	for _, name := range names {
 		if name == agent.Default().Name || name == agent.QwenTools().Name {
 			return agent.Template{}, &ConfigError{Field: "template", Reason: fmt.Sprintf("%q is one of the library's own and merges with no file; give one or the other", name)}
+		}
+	}
+	for _, name := range names {
+		if _, err := os.Stat(name); err != nil {
+			return agent.Template{}, &ConfigError{Field: "template", Reason: err.Error() + "; the built-in ones are default and qwen_tools"}
 		}
 	}
 	return agent.Load(names...)

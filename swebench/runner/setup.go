@@ -2,11 +2,13 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
+	"regexp"
 	"regexp/syntax"
 	"strings"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/homing-go/homing/swebench"
 	"github.com/homing-go/homing/swebench/agent"
 	"github.com/homing-go/homing/swebench/dataset"
+	"github.com/homing-go/homing/swebench/harness"
 )
 
 // A Setup is a run in the words of a command line.
@@ -29,6 +32,8 @@ type Setup struct {
 	// empty means none. Preset names a carrier instead.
 	Headers []string
 	Preset  string
+	// Params are for [ParseParams]; "" means those of the template.
+	Params string
 	// Templates are for [LoadTemplate], Sandbox and Harness one of SandboxNames and HarnessNames.
 	Templates        []string
 	Sandbox, Harness string
@@ -76,6 +81,14 @@ func (s Setup) Open(ctx context.Context) (Config, *Endpoint, error) {
 	if err != nil {
 		return fail(err)
 	}
+	var params *model.Params
+	var extra map[string]json.RawMessage
+	if s.Params != "" {
+		params = new(model.Params)
+		if *params, extra, err = ParseParams(json.RawMessage(s.Params)); err != nil {
+			return fail(err)
+		}
+	}
 	endpoint := &Endpoint{
 		BaseURL: s.BaseURL, Model: s.Model, APIKey: key, Headers: headers, Preset: s.Preset, Template: template,
 		Retry: s.Retry, Outage: s.Outage, Audit: new(routing.Audit), Logger: s.Logger,
@@ -104,11 +117,20 @@ func (s Setup) Open(ctx context.Context) (Config, *Endpoint, error) {
 	if err != nil {
 		return fail(err)
 	}
+	if official, ok := evaluator.(harness.Official); ok {
+		var missing *harness.InputError
+		switch err := official.Check(ctx); {
+		case errors.As(err, &missing):
+			return fail(&ConfigError{Field: "harness", Reason: missing.Reason + " in SWEBENCH_HARNESS, or use native or none"})
+		case err != nil:
+			return fail(err)
+		}
+	}
 	names, err := NamesFolder()
 	if err != nil && s.Run != "" && s.Logger != nil {
 		s.Logger.Warn("the name of the run is not remembered", "error", err)
 	}
-	rows, err := dataset.Load(ctx, source)
+	rows, err := s.rows(ctx, source)
 	if err == nil {
 		err = gradable(s.Harness, rows)
 	}
@@ -117,10 +139,27 @@ func (s Setup) Open(ctx context.Context) (Config, *Endpoint, error) {
 	}
 	return Config{
 		Rows: rows, Dir: s.Out, Model: s.Model, NewClient: endpoint.NewClient, Headers: endpoint.Names(), Audit: endpoint.Audit,
-		Template: template, Runtime: w, Spec: w.Spec, Evaluator: evaluator, Run: s.Run, Shard: shard, Names: names, Workers: s.Workers,
+		Template: template, Params: params, Extra: extra, Runtime: w, Spec: w.Spec, Evaluator: evaluator, Run: s.Run, Shard: shard, Names: names, Workers: s.Workers,
 		KeepSandboxes: s.KeepSandboxes, Logger: s.Logger,
 	}, endpoint, nil
 }
+
+// rows reads the dataset.
+func (s Setup) rows(ctx context.Context, source dataset.Source) ([]dataset.Row, error) {
+	rows, err := dataset.Load(ctx, source)
+	if err != nil || len(rows) > 0 || s.Filter+s.Slice == "" {
+		return rows, err
+	}
+	source.Filter, source.Slice = "", ""
+	all, err := dataset.Load(ctx, source)
+	if err != nil || len(all) == 0 {
+		return all, err
+	}
+	return nil, &ConfigError{Field: "filter and slice", Reason: fmt.Sprintf("-filter %q with -slice %q leaves none of the %d rows", s.Filter, s.Slice, len(all))}
+}
+
+// hubName is what a dataset is called on a hub.
+var hubName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // headers checks the names.
 func (s Setup) headers() ([]string, error) {
@@ -138,7 +177,11 @@ func (s Setup) source() (dataset.Source, error) {
 	source.Split, source.Filter, source.Slice = s.Split, s.Filter, s.Slice
 	if source.Path != "" && !strings.Contains(source.Path, "{") {
 		if _, err := os.Stat(source.Path); errors.Is(err, fs.ErrNotExist) {
-			return source, &ConfigError{Field: "dataset", Reason: fmt.Sprintf("there is no file or folder %q", source.Path)}
+			reason := fmt.Sprintf("there is no file or folder %q", source.Path)
+			if hubName.MatchString(source.Path) {
+				reason += "; a dataset on a hub is https://HUB/datasets/" + source.Path
+			}
+			return source, &ConfigError{Field: "dataset", Reason: reason}
 		}
 	}
 	return source, nil
