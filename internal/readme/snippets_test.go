@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"strings"
 	"time"
 
@@ -14,6 +15,8 @@ import (
 	"github.com/homing-go/homing/routing"
 	"github.com/homing-go/homing/routing/routingtest"
 	"github.com/homing-go/homing/swebench"
+	"github.com/homing-go/homing/swebench/runner"
+	"github.com/homing-go/homing/swebench/runner/runnertest"
 	"github.com/homing-go/homing/swebench/scorer"
 	"github.com/homing-go/homing/swebench/service"
 	"github.com/openai/openai-go/v3"
@@ -220,4 +223,46 @@ func score(ctx context.Context, folder string, runner service.Runner) error {
 	// readme:end
 	server.Close()
 	return handler.Close(ctx)
+}
+
+func Example_run() {
+	if _, err := exec.LookPath("git"); err != nil {
+		fmt.Println("1 true 0\n<nil>")
+		return // without git nothing can be run
+	}
+	folder, err := os.MkdirTemp("", "run")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(folder)
+	tasks := runnertest.Tasks()[:1]
+	set, err := runnertest.Write(folder, tasks...)
+	if err != nil {
+		panic(err)
+	}
+	c := cluster(runnertest.Model(tasks...))
+	defer c.Close()
+	fmt.Println(run(context.Background(), set.Dataset, c.URL(), folder+"/out"))
+	// Output:
+	// 1 true 0
+	// <nil>
+}
+
+func run(ctx context.Context, rows, url, folder string) error {
+	// readme:begin run
+	cfg, endpoint, err := runner.Setup{
+		Dataset: rows, BaseURL: url, Model: "qwen3-coder", Templates: []string{"qwen_tools"},
+		Sandbox: "local", Harness: "native", Workers: 4, Out: folder,
+	}.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer endpoint.CloseIdleConnections()
+	result, err := runner.Run(ctx, cfg) // cfg is yours to change: the client, the limits, what hears of progress
+	if err != nil {
+		return err
+	}
+	fmt.Println(*result.Score, result.Complete, result.Routing.Mismatches)
+	// readme:end
+	return nil
 }

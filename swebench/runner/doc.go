@@ -1,13 +1,16 @@
 // Package runner runs an agent on the instances of a SWE-bench dataset and has the patches
 // graded: from rows to a score.
 //
-//	result, err := runner.Run(ctx, runner.Config{
-//		Rows: rows, Dir: "out", Model: "qwen3-coder", NewClient: endpoint.NewClient,
-//		Runtime: runtime, Template: agent.QwenTools(), Evaluator: harness.Native{Runtime: runtime},
-//	})
+//	cfg, endpoint, err := runner.Setup{
+//		Dataset: "rows.jsonl", BaseURL: "http://localhost:8000/v1", Model: "qwen3-coder",
+//		Templates: []string{"qwen_tools"}, Sandbox: "docker", Harness: "native", Workers: 4, Out: "out",
+//	}.Open(ctx)
+//	...
+//	result, err := runner.Run(ctx, cfg)
 //
-// As a command: examples/swebench-run. The README has a guide from two replicas behind nginx
-// to a score.
+// A [Setup] is a run in the words of a command line; the [Config] that it opens can be changed,
+// such as its NewClient, or be made by hand: see the example. As a command:
+// examples/swebench-run. The README has a guide from two replicas behind nginx to a score.
 //
 // Each execution of a trajectory has a client and a session of its own, derived from the
 // run's name, the instance and the number of the attempt. A resumed trajectory keeps it, and

@@ -128,7 +128,7 @@ func (r *run) result(report harness.Report, err error) Result {
 	case err == nil:
 		res.Reasons = append(res.Reasons, Reason{Code: NotGraded, Text: "there was no prediction to grade"})
 	case errors.As(err, &late), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		res.Reasons = append(res.Reasons, Reason{Code: Unfinished, Text: "the run did not end: " + r.Redact.Text(err.Error())})
+		res.Reasons = append(res.Reasons, Reason{Code: Unfinished, Text: "the run did not end: " + r.Redact.Text(err.Error()) + "; run it again with its folder to go on"})
 	case r.graded:
 		res.Reasons = append(res.Reasons, Reason{Code: EvaluationFailed, Text: r.Redact.Text(err.Error())})
 	default:

@@ -73,6 +73,18 @@ esac`)
 	}
 }
 
+// An engine that is away is not told as images that are missing.
+func TestPrepareTellsThatTheEngineIsAway(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t, `echo "Cannot connect to the daemon" >&2; exit 1`)
+	err := e.docker(t, sandbox.DockerConfig{}).Prepare(t.Context(), "a", "b")
+	var away *sandbox.EngineError
+	var missing *sandbox.ImageError
+	require.ErrorAs(t, err, &away)
+	require.NotErrorAs(t, err, &missing)
+	require.ErrorContains(t, err, "version failed with exit code 1: Cannot connect to the daemon")
+}
+
 func TestPrepareLooksAtTheDiskFirst(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t, `case $1 in image) exit 1 ;; info) pwd ;; esac`)

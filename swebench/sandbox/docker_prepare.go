@@ -25,6 +25,10 @@ func (d *Docker) Prepare(ctx context.Context, images ...string) error {
 	if len(missing) == 0 {
 		return nil
 	}
+	// An engine that is away misses every image and needs none of them.
+	if _, err := d.call(ctx, d.cfg.CallTimeout, "version"); err != nil {
+		return err
+	}
 	if err := d.room(ctx, len(missing)); err != nil {
 		return err
 	}
