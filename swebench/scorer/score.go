@@ -193,9 +193,25 @@ func (s *Scorer) judge(result []byte, e *Entry) {
 	}
 	for _, name := range []string{"infra_failure", "infrastructure_failure"} {
 		if n := advisory(result, name); n > 0 {
-			s.giveUp(e, Reason{InfrastructureFailures, fmt.Sprintf("%d instances failed for reasons of infrastructure (%s_instances)", n, name)})
+			s.giveUp(e, Reason{InfrastructureFailures, fmt.Sprintf("%d instances failed for reasons of infrastructure (%s_instances)%s", n, name, s.example(result, name))})
 		}
 	}
+}
+
+// example is what the result tells of the first instance that failed in this way; "" if it
+// tells nothing.
+func (s *Scorer) example(result []byte, name string) string {
+	reasons, ids := rawjson.Get(result, "failure_reasons"), rawjson.Get(result, name+"_ids")
+	if rawjson.Kind(reasons) != '{' || rawjson.Kind(ids) != '[' {
+		return ""
+	}
+	for a := rawjson.Elements(ids); a.Next(); {
+		id := rawjson.Text(a.Value)
+		if reason := rawjson.Text(rawjson.Get(reasons, id)); reason != "" {
+			return ", such as " + s.client.secrets.excerpt(id+": "+reason)
+		}
+	}
+	return ""
 }
 
 // advisory reads a number that changes no score: the counter of that name, or else how many

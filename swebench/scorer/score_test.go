@@ -385,3 +385,15 @@ func TestCase062_FlaggedScore(t *testing.T) {
 		reasons(t, e, codes...)
 	}
 }
+
+// A failure of the infrastructure is told with what the result says of one, without secrets.
+func TestInfrastructureFailureIsTold(t *testing.T) {
+	t.Parallel()
+	const result = `{"submitted_instances":3,"resolved_instances":1,"infra_failure_ids":["b","a"],"failure_reasons":{"a":"no route,\n key endpoint-key-0123456789"}}`
+	e := newRig(t, &pyService{statuses: []string{status("succeeded", "result", result)}}).score(t)
+	require.Equal(t, "2 instances failed for reasons of infrastructure (infra_failure_instances), such as a: no route, key <redacted>", e.Reasons[0].Text)
+	for _, odd := range []string{`"failure_reasons":["a"]`, `"failure_reasons":{"b":7}`, `"failure_reasons":null`} {
+		e = newRig(t, &pyService{statuses: []string{status("succeeded", "result", `{"submitted_instances":3,"resolved_instances":1,"infra_failure_ids":["b",5],`+odd+`}`)}}).score(t)
+		require.Equal(t, "2 instances failed for reasons of infrastructure (infra_failure_instances)", e.Reasons[0].Text)
+	}
+}
