@@ -211,7 +211,7 @@ func nothingLeft(t *testing.T, runtime sandbox.Runtime, out, boxes, mark string)
 		require.NoError(t, err)
 		require.Empty(t, left)
 	}
-	require.Empty(t, marked(mark), "a process is left")
+	require.Eventually(t, func() bool { return len(marked(mark)) == 0 }, 10*time.Second, 10*time.Millisecond, "a process is left")
 	require.NoError(t, filepath.WalkDir(out, func(name string, _ os.DirEntry, err error) error {
 		require.False(t, strings.HasSuffix(name, ".tmp"), name)
 		return err
