@@ -45,3 +45,24 @@ func TestCommandsAreRun(t *testing.T) {
 		}
 	}
 }
+
+// The flags with which the README and the runbook start the examples are theirs.
+func TestFlagsAreKnown(t *testing.T) {
+	t.Parallel()
+	command, flag := regexp.MustCompile(`go run \./examples/(\S+)((?:\\\n|[^\n])*)`), regexp.MustCompile(`\s-([a-z][a-z-]*)`)
+	checked := 0
+	for _, page := range []string{"../../README.md", "../../swebench/service/README.md"} {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, m := range command.FindAllStringSubmatch(string(text), -1) {
+			code, err := os.ReadFile("../../examples/" + strings.Trim(m[1], "`.,;)") + "/main.go")
+			require.NoError(t, err, m[0])
+			arguments, _, _ := strings.Cut(m[2], "`")
+			for _, f := range flag.FindAllStringSubmatch(arguments, -1) {
+				require.Contains(t, string(code), `"`+f[1]+`"`, m[0])
+				checked++
+			}
+		}
+	}
+	require.Greater(t, checked, 15)
+}

@@ -17,8 +17,8 @@
 //
 // Patches are bytes. Those made here are compared with the commit of the start, whatever the
 // model commits, and files that are no UTF-8 go in git's binary form, since predictions are
-// JSON. A patch that a command of the model prints is taken as it is. One that is longer than
-// [Limits.Patch] is not taken.
+// JSON. A patch that a command of the model prints is taken as it is, and made again by git
+// where it has bytes that are no UTF-8. One that is longer than [Limits.Patch] is not taken.
 //
 // # Limits
 //

@@ -31,9 +31,8 @@ const RunLabel = "homing.eval-run"
 // Runtime must be set.
 type Native struct {
 	Runtime sandbox.Runtime
-	// Spec says what sandbox an instance gets; nil means what the Runtime says, if it has a
-	// method Spec, else its image and nothing else. Labels are added, and a name where it leaves
-	// it open.
+	// Spec says what sandbox an instance gets; for nil see [Describe]. Labels are added, and a
+	// name where it leaves it open.
 	Spec func(ctx context.Context, row dataset.Row) (sandbox.Spec, error)
 	// Arch is the architecture for [dataset.ImageFor].
 	Arch string
@@ -57,11 +56,6 @@ func (n Native) Evaluate(ctx context.Context, predictions map[string]Prediction,
 	run, err := run.checked(predictions)
 	if err != nil {
 		return Report{}, err
-	}
-	if r, ok := n.Runtime.(interface {
-		Spec(ctx context.Context, row dataset.Row) (sandbox.Spec, error)
-	}); ok && n.Spec == nil {
-		n.Spec = r.Spec
 	}
 	g := &grading{Native: n, run: run, predictions: predictions, reasons: map[string]string{}, failed: map[string]string{}, began: map[string]time.Time{}}
 	if err := g.check(); err != nil {
@@ -216,12 +210,9 @@ func (g *grading) all(ctx context.Context) error {
 var containerName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]*$`)
 
 func (g *grading) spec(ctx context.Context, row dataset.Row) (sandbox.Spec, error) {
-	spec := sandbox.Spec{Image: dataset.ImageFor(row, g.Arch)}
-	if g.Spec != nil {
-		var err error
-		if spec, err = g.Spec(ctx, row); err != nil {
-			return spec, err
-		}
+	spec, err := Describe(ctx, g.Runtime, g.Spec, g.Arch, row)
+	if err != nil {
+		return spec, err
 	}
 	labels := map[string]string{RunLabel: g.run.ID}
 	for key, value := range spec.Labels {

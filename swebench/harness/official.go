@@ -23,7 +23,8 @@ import (
 // in the run's folder. The zero value runs it as its documentation does.
 type Official struct {
 	// Command starts the harness; none means python -m swebench.harness.run_evaluation, by
-	// python3 where there is no python. The options of the run are added to it, and Args behind them.
+	// python3 where there is no python. The options of the run are added to it, and Args
+	// behind them.
 	Command []string
 	Args    []string
 	// Dataset is the name of the dataset, or a file; "" writes the rows of the run to a file.

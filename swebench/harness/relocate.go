@@ -26,8 +26,8 @@ func relocated(script, from, to string) string {
 		}
 		end := at + len(from)
 		before, after := byte(' '), byte(' ')
-		if n := b.Len() + at; n > 0 {
-			before = script[len(script)-len(rest)+at-1]
+		if i := len(script) - len(rest) + at; i > 0 {
+			before = script[i-1]
 		}
 		if end < len(rest) {
 			after = rest[end]

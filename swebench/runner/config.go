@@ -48,8 +48,9 @@ type Config struct {
 	Cost       func(*model.Response) float64
 
 	Runtime sandbox.Runtime
-	// Spec says what sandbox an instance gets; nil means what the Runtime says, if it has a
-	// method Spec as a [Workspace] has, else its image and nothing else. Labels are added. The sandbox is the instance's own, and is removed when it has ended.
+	// Spec says what sandbox an instance gets; nil means what the Runtime says, if it is a
+	// [Workspace], else its image and nothing else, see [harness.Describe]. Labels are added. The
+	// sandbox is the instance's own, and is removed when it has ended.
 	Spec func(ctx context.Context, row dataset.Row) (sandbox.Spec, error)
 	// Arch is the architecture for [dataset.ImageFor].
 	Arch string
@@ -171,9 +172,6 @@ func (c Config) checked() (Config, error) {
 			return refuse("Rows", "the instance %s%s has no problem_statement, so that there is nothing to work on; fill it in, or leave the instance out", row.InstanceID, where)
 		}
 	}
-	if c.Spec == nil {
-		c.Spec = specOf(c.Runtime)
-	}
 	if c.Template.Name == "" {
 		c.Template = agent.Default()
 	}
@@ -200,14 +198,4 @@ func (c Config) checked() (Config, error) {
 		c.EvalDir = c.Dir
 	}
 	return c, nil
-}
-
-// specOf is what a runtime says of the sandboxes of rows; nil if it says nothing.
-func specOf(runtime sandbox.Runtime) func(context.Context, dataset.Row) (sandbox.Spec, error) {
-	if r, ok := runtime.(interface {
-		Spec(ctx context.Context, row dataset.Row) (sandbox.Spec, error)
-	}); ok {
-		return r.Spec
-	}
-	return nil
 }

@@ -119,10 +119,12 @@ func (j *job) attempt(ctx context.Context) (ending, []byte, error) {
 	if err != nil {
 		return ending{ClientFailed, err.Error()}, nil, nil
 	}
-	if before := j.Routed.atLeast(past); j.Audit != nil {
+	if j.Audit != nil {
+		earlier := j.Routed.atLeast(past)
+		before, _ := j.Audit.Session(j.Session)
 		defer func() {
 			seen, _ := j.Audit.Session(j.Session)
-			j.Routed = before.plus(seen)
+			j.Routed = earlier.plus(before, seen)
 		}()
 	}
 	outcome, err := agent.Replay(ctx, agent.Config{
@@ -189,12 +191,9 @@ func (j *job) start(ctx context.Context) (ending, error) {
 
 // spec describes the sandbox.
 func (j *job) spec(ctx context.Context) (sandbox.Spec, error) {
-	spec := sandbox.Spec{Image: dataset.ImageFor(j.row, j.Arch)}
-	if j.Spec != nil {
-		var err error
-		if spec, err = j.Spec(ctx, j.row); err != nil {
-			return spec, err
-		}
+	spec, err := harness.Describe(ctx, j.Runtime, j.Spec, j.Arch, j.row)
+	if err != nil {
+		return spec, err
 	}
 	return j.marked(spec, map[string]string{LabelOwner: j.Owner, LabelRun: j.folder.Run, LabelInstance: j.id, LabelAttempt: strconv.Itoa(j.Attempt)}), nil
 }

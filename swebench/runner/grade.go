@@ -59,16 +59,10 @@ func (r *run) evaluator() harness.Evaluator {
 		return r.Evaluator
 	}
 	described := native.Spec
-	if described == nil {
-		described = specOf(native.Runtime)
-	}
 	native.Spec = func(ctx context.Context, row dataset.Row) (sandbox.Spec, error) {
-		spec := sandbox.Spec{Image: dataset.ImageFor(row, native.Arch)}
-		if described != nil {
-			var err error
-			if spec, err = described(ctx, row); err != nil {
-				return spec, err
-			}
+		spec, err := harness.Describe(ctx, native.Runtime, described, native.Arch, row)
+		if err != nil {
+			return spec, err
 		}
 		return r.marked(spec, map[string]string{LabelOwner: r.Owner, LabelInstance: row.InstanceID}), nil
 	}

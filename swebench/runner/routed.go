@@ -24,16 +24,16 @@ type routed struct {
 	Prior  int `json:"prior_tokens"`
 }
 
-// plus adds what the audit of this process has seen to what earlier ones have.
-func (r routed) plus(s routing.SessionReport) routed {
-	if len(r.Backends) > 0 && len(s.Backends) > 0 && r.Backends[len(r.Backends)-1] != s.Backends[0] {
+// plus adds what an audit has seen since it had seen before, which is zero in a new process.
+func (r routed) plus(before, s routing.SessionReport) routed {
+	if before.Requests == 0 && len(r.Backends) > 0 && len(s.Backends) > 0 && r.Backends[len(r.Backends)-1] != s.Backends[0] {
 		r.Mismatches++ // between two processes
 	}
-	r.Requests += s.Requests
-	r.Revealed += s.Revealed
-	r.Mismatches += s.Mismatches
-	r.Cached += s.CachedTokens
-	r.Prior += s.PriorTokens
+	r.Requests += s.Requests - before.Requests
+	r.Revealed += s.Revealed - before.Revealed
+	r.Mismatches += s.Mismatches - before.Mismatches
+	r.Cached += s.CachedTokens - before.CachedTokens
+	r.Prior += s.PriorTokens - before.PriorTokens
 	r.Backends = slices.Clone(r.Backends)
 	for _, name := range s.Backends {
 		if !slices.Contains(r.Backends, name) {

@@ -213,13 +213,10 @@ func (r *run) prepare(ctx context.Context, open []*job) error {
 
 // image is what has to be there before an instance can start.
 func (r *run) image(ctx context.Context, row dataset.Row) string {
-	if r.Spec == nil {
-		return dataset.ImageFor(row, r.Arch)
-	}
 	if w, ok := r.Runtime.(*Workspace); ok {
 		return w.ImageOf(row) // without making its checkout
 	}
-	spec, err := r.Spec(ctx, row)
+	spec, err := harness.Describe(ctx, r.Runtime, r.Spec, r.Arch, row)
 	if err != nil {
 		return "" // its instance will say so
 	}

@@ -81,6 +81,31 @@ func TestRoutingNotes(t *testing.T) {
 	require.Contains(t, res.Notes, runner.Reason{Code: runner.OneBackend, Text: "all 2 sessions were served by one backend, so that nothing is known of the router"})
 }
 
+// What is counted holds when a run is interrupted and goes on with the same clients and the
+// same audit: each request counts once.
+func TestRoutingOfTwoRuns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	cfg := w.config()
+	cfg.KeepSandboxes = true
+	ctx, cancel := context.WithCancel(t.Context())
+	commands := 0
+	w.places.command = func(ctx context.Context, _ string, cmd qwen.Command) error {
+		if strings.Contains(strings.Join(cmd.Args, " "), "sh tests/all") {
+			if commands++; commands == 1 {
+				cancel()
+				<-ctx.Done()
+			}
+		}
+		return ctx.Err()
+	}
+	_, err := runner.Run(ctx, cfg)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Positive(t, w.cluster.Stats().Requests)
+	res := w.run(cfg)
+	require.Equal(t, []int{w.cluster.Stats().Requests, 1, 1, 0}, []int{res.Routing.Requests, res.Routing.Sessions, res.Routing.Stayed, res.Routing.Mismatches})
+}
+
 // 118. When the agents' phase is cut off by its limit, predictions that there are stay.
 func Test118PhaseLimit(t *testing.T) {
 	t.Parallel()

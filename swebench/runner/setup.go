@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -91,10 +92,7 @@ func (s Setup) Open(ctx context.Context) (Config, *Endpoint, error) {
 	}
 	endpoint := &Endpoint{
 		BaseURL: s.BaseURL, Model: s.Model, APIKey: key, Headers: headers, Preset: s.Preset, Template: template,
-		Retry: s.Retry, Outage: s.Outage, Audit: new(routing.Audit), Logger: s.Logger,
-	}
-	if s.Outage == 0 {
-		endpoint.Outage = defaultOutage
+		Retry: s.Retry, Outage: cmp.Or(s.Outage, defaultOutage), Audit: new(routing.Audit), Logger: s.Logger,
 	}
 	if err := endpoint.Check(); err != nil {
 		return fail(err)
